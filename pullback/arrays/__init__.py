@@ -1,0 +1,138 @@
+"""Which array library is this, and which function of it is an operation's kernel?
+
+An array's type is all that is looked at. It is found out once per type and then is a dictionary
+look-up; nothing is imported to find out. A library is one file here with the names of `numpy_.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ..errors import ArgumentTypeError, MixedLibrariesError
+
+SCALARS: tuple[type, ...] = (bool, int, float, complex)
+"""Python's numbers are operands of every library and belong to none."""
+
+_FILES = {"numpy": "numpy_"}
+"""Top-level module of an array type -> the file here that knows it."""
+
+
+class Adapter(Protocol):
+    """What a file in this folder offers (as a module or an object)."""
+
+    name: str
+    namespace: Any
+
+    def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
+        """A kernel given by hand for an operation on arrays of a type, or None."""
+
+    def owner(self, array: Any) -> Any:
+        """The object that owns an array's memory, the same for all its views; or None."""
+
+    def asarray(self, value: Any, dtype: Any = None) -> Any:
+        """An array of the library from numbers, nested sequences or an array of it."""
+
+    def own(self, array: Any) -> Any:
+        """An array nobody else writes to: itself if it owns its memory, else a copy."""
+
+    def copy(self, array: Any) -> Any:
+        """A copy."""
+
+    def rank(self, cls: type) -> int:
+        """Of two types of this library, the one of higher rank has kernels that take both."""
+
+    def write(self, array: Any, value: Any) -> Any:
+        """Overwrite an array's entries and return it."""
+
+
+class _Adapters(dict[type, Any]):
+    """type -> adapter, found on first sight of the type."""
+
+    def __missing__(self, cls: type) -> Any:
+        for base in cls.__mro__:
+            file = _FILES.get(base.__module__.partition(".")[0])
+            if file is not None:
+                found = importlib.import_module(f".{file}", __name__).ADAPTER
+                self[cls] = found
+                return found
+        raise ArgumentTypeError(
+            "array library", "an array of " + ", ".join(_FILES), f"a {cls.__qualname__}",
+            "convert it with numpy.asarray",
+        )
+
+
+adapters = _Adapters()
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array of a library known here (Python's numbers are not)."""
+    cls = value.__class__
+    if cls in adapters:
+        return cls not in SCALARS
+    return any(b.__module__.partition(".")[0] in _FILES for b in cls.__mro__)
+
+
+class _Dominant(dict[tuple[type, type], type]):
+    """(type, type) -> the type whose kernels take both; an error names two libraries that meet."""
+
+    def __missing__(self, pair: tuple[type, type]) -> type:
+        left, right = pair
+        if right in SCALARS:
+            found = left
+        elif left in SCALARS:
+            found = right
+        else:
+            a, b = adapters[left], adapters[right]
+            if a is not b:
+                raise MixedLibrariesError(
+                    "operands", "arrays of one library", f"{a.name} and {b.name}",
+                    f"convert one of them to {a.name} first",
+                )
+            found = left if a.rank(left) >= a.rank(right) else right
+        self[pair] = found
+        return found
+
+
+dominant = _Dominant()
+
+
+def namespace(array: Any) -> Any:
+    """The Array API namespace of an array's library.
+
+    >>> import numpy as np
+    >>> namespace(np.ones(2)).__name__
+    'numpy'
+    """
+    return adapters[array.__class__].namespace
+
+
+class Kernels(dict[type, Callable[..., Any]]):
+    """array type -> the function that computes one operation on it.
+
+    Filled on first use: what the library's file gives by hand, else the operation's own forward
+    with the library's namespace bound to its first parameter, else the namespace's function.
+    """
+
+    def __init__(self, name: str, forward: Callable[..., Any] | None, native: str | None) -> None:
+        super().__init__()
+        self.name, self.forward, self.native = name, forward, native
+
+    def __missing__(self, cls: type) -> Callable[..., Any]:
+        adapter = adapters[cls]
+        found = adapter.kernel(self.name, cls)
+        if found is None:
+            found = self._generic(adapter.namespace)
+        self[cls] = found
+        return found
+
+    def _generic(self, xp: Any) -> Callable[..., Any]:
+        if self.native is not None:
+            return getattr(xp, self.native)
+        forward = self.forward
+        assert forward is not None, self.name
+        return forward.__get__(xp)  # a bound method: binds `xp` without a Python frame
+
+
+from . import numpy_ as numpy_  # noqa: E402  # always there; also knows Python's numbers

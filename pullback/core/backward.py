@@ -1,0 +1,199 @@
+"""`backward` and `gradients`: PyTorch's two ways to ask, over `pull`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from sys import getrefcount
+from typing import Any
+
+from ..arrays import adapters
+from ..errors import ArgumentError, DisconnectedError, RuleError
+from . import writes
+from .cotangent import conjugated, is_complex, wrapped
+from .node import Leaf, Node, note
+from .op import OPS
+from .pull import pull
+from .state import REQUIRED, setting
+from .tensor import Tensor, raw, to_array, wrap
+
+make_overrides: Callable[[Any], Any]
+"""Set by `custom.override`: turns {operation: rule} into what `pull` asks per node."""
+
+
+def backward(
+    tensors: Sequence[Any],
+    gradients: Sequence[Any] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+    overrides: Any = None,
+) -> None:
+    """Add the gradient of the tensors' sum to the `grad` of every leaf; see `Tensor.backward`."""
+    roots = _roots(tensors, gradients, create_graph, "backward()")
+    wanted = None
+    if inputs is not None:
+        inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        if not inputs:
+            raise ArgumentError("argument `inputs` of backward()", "at least one tensor", "none")
+        wanted = [_source(x, i, "backward()") for i, x in enumerate(inputs)]
+    keep = create_graph if retain_graph is None else retain_graph
+    found = _pull(roots, wanted, create_graph, keep, overrides, tensors[0]._out)
+    targets = found if wanted is None else wanted
+    out = tensors[0]._out
+    for node in list(targets):
+        g = found.pop(node, None)
+        if g is not None and node.level == REQUIRED:
+            _add_to_grad(node, g, out)
+
+
+def gradients(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+    overrides: Any = None,
+) -> tuple[Any, ...]:
+    """The gradients of the outputs' sum with respect to each input, leaving `grad` alone.
+
+    grad_outputs       a cotangent of each output's shape; may be left out for scalars
+    allow_unused       answer None, and no error, for an input that no output depends on
+    materialize_grads  answer zeros for it
+    The other arguments are those of `Tensor.backward`.
+
+    Raises `DisconnectedError` for an input that no output depends on.
+
+    >>> import pullback as pb
+    >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
+    >>> pb.autograd.grad(pb.sum(x * x), x)
+    (Tensor([2., 4.]),)
+    """
+    outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if grad_outputs is not None and not isinstance(grad_outputs, (list, tuple)):
+        grad_outputs = [grad_outputs]
+    roots = _roots(outputs, grad_outputs, create_graph, "autograd.grad()")
+    wanted = [_source(x, i, "autograd.grad()") for i, x in enumerate(inputs)]
+    keep = create_graph if retain_graph is None else retain_graph
+    found = _pull(roots, wanted, create_graph, keep, overrides, outputs[0]._out)
+    answers = []
+    for i, (x, node) in enumerate(zip(inputs, wanted, strict=True)):
+        g = found.get(node)
+        if g is not None:
+            answers.append(wrapped(x._out, conjugated(g)))
+        elif materialize_grads:
+            answers.append(wrapped(x._out, OPS["zeros_like"](x._data)))
+        elif allow_unused:
+            answers.append(None)
+        else:
+            raise DisconnectedError(
+                f"input {i} of autograd.grad()", "a tensor that the outputs were computed from",
+                "one that they do not depend on (or only through something not differentiable)",
+                "pass allow_unused=True for None, or materialize_grads=True for zeros",
+            )
+    return tuple(answers)
+
+
+def _pull(
+    roots: dict[Node, Any], wanted: list[Node] | None, create: bool, keep: bool, overrides: Any,
+    cls: type,
+) -> dict[Node, Any]:
+    rules = make_overrides(overrides) if overrides else None
+    with setting(enabled=create):
+        found = pull(
+            roots, wanted, record=create, free=0 if keep else REQUIRED, overrides=rules, cls=cls
+        )
+    if rules is not None:
+        rules.finish()
+    return found
+
+
+def _roots(
+    tensors: Sequence[Any], cotangents: Sequence[Any] | None, create: bool, who: str
+) -> dict[Node, Any]:
+    """target node -> cotangent in the inner convention, checked."""
+    if cotangents is None:
+        cotangents = [None] * len(tensors)
+    if len(cotangents) != len(tensors):
+        raise ArgumentError(who, f"{len(tensors)} gradients, one a target", f"{len(cotangents)}")
+    roots: dict[Node, Any] = {}
+    for tensor, given in zip(tensors, cotangents, strict=True):
+        node = tensor._node
+        if node is None:
+            raise DisconnectedError(
+                who, "a target that was computed from a tensor that requires a gradient (grad)",
+                "one that has no history",
+                "make an input with requires_grad=True, and compute outside no_grad and detach",
+            )
+        g = start(tensor, given, who)
+        g = wrapped(tensor._out, g) if create else raw(g)
+        g = conjugated(g)
+        roots[node] = g if node not in roots else roots[node] + g
+    return roots
+
+
+def start(tensor: Any, given: Any, who: str) -> Any:
+    """The cotangent a pull starts with: ones, or what was given, checked against the target."""
+    if given is None:
+        if tensor.size != 1:
+            raise ArgumentError(
+                f"{who} of a target of shape {tensor.shape}", "a target with one entry (a scalar)",
+                f"{tensor.size} entries, and no gradient for them",
+                "sum it first, or pass a gradient of its shape",
+            )
+        if is_complex(tensor):
+            raise ArgumentError(
+                f"{who} of a complex target", "a real target, such as a loss", "a complex one",
+                "take its real part or abs, or pass a gradient",
+            )
+        return OPS["ones_like"](tensor._data)
+    if not isinstance(given, Tensor):
+        given = adapters[type(tensor._data)].asarray(to_array(given), tensor._data.dtype)
+    if tuple(given.shape) != tensor.shape:
+        raise RuleError(
+            f"gradient given to {who}", f"the target's shape {tensor.shape}",
+            f"shape {tuple(given.shape)}", "pass one number for each entry of the target",
+        )
+    if given.dtype != tensor.dtype:
+        given = OPS["astype"](given, tensor.dtype)
+    return given
+
+
+def _source(x: Any, i: int, who: str) -> Node:
+    node = x._node if isinstance(x, Tensor) else None
+    if node is None:
+        raise DisconnectedError(
+            f"input {i} of {who}", "a tensor that requires a gradient",
+            "one that does not" if isinstance(x, Tensor) else f"a {type(x).__name__}",
+            "make it with requires_grad=True before computing with it",
+        )
+    return node
+
+
+def _add_to_grad(node: Node, g: Any, cls: type) -> None:
+    recorded = isinstance(g, Tensor)
+    # The array may be shared: with another leaf (addition hands the same cotangent to both), with
+    # a saved value, with what the user passed. Two references, `g` and the argument of
+    # getrefcount and the caller's, are this pull's own.
+    owned = not recorded and getrefcount(g) <= 4
+    g = conjugated(g)
+    if not isinstance(node, Leaf):
+        found = note(node)
+        if not found.retains:  # hooks have kept it already when it does
+            old = found.retained
+            found.retained = wrapped(cls, g) if old is None else old + wrapped(cls, g)
+        return
+    old = node.grad
+    if recorded:
+        node.grad = g if old is None else old + g
+    elif old is None:
+        adapter = adapters[g.__class__]
+        node.grad = wrap(cls, adapter.own(g) if owned else adapter.copy(g))
+    elif old._node is not None:
+        node.grad = old + wrap(cls, g)
+    else:
+        adapter = adapters[old._data.__class__]
+        old._data = adapter.write(old._data, old._data + g)
+        writes.written(old._data, "accumulation of grad", line=False)

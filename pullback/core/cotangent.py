@@ -1,0 +1,88 @@
+"""Cotangents live in the space of their primal: its shape, its dtype, real or complex."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import RuleError
+from .op import OPS
+from .tensor import Tensor
+
+
+def project(g: Any, node: Any, who: str = "") -> Any:
+    """Bring what a rule returned into the space of the node it belongs to.
+
+    Axes that broadcasting added or stretched are summed, a real space takes the real part, the
+    dtype becomes the node's. Works on raw arrays and on Tensors.
+
+    Raises `RuleError` when the shape cannot have come from broadcasting.
+    """
+    shape = node.shape
+    if g.shape != shape:
+        g = unbroadcast(g, shape, who)
+    if g.dtype != node.dtype:
+        g = cast(g, node.dtype)
+    return g
+
+
+def unbroadcast(g: Any, shape: tuple[int, ...], who: str = "") -> Any:
+    """Sum over the axes along which `shape` was stretched to become `g.shape`."""
+    extra = len(g.shape) - len(shape)
+    if extra < 0 or any(n not in (1, m) for n, m in zip(shape, g.shape[extra:], strict=True)):
+        raise RuleError(
+            who or "cotangent", f"shape {tuple(shape)}", f"shape {tuple(g.shape)}",
+            "return a gradient of the shape of the argument",
+        )
+    if extra:
+        g = OPS["sum"](g, axis=tuple(range(extra)))
+    stretched = tuple(i for i, n in enumerate(shape) if n == 1 and g.shape[i] != 1)
+    if stretched:
+        g = OPS["sum"](g, axis=stretched, keepdims=True)
+    return g
+
+
+def cast(g: Any, dtype: Any) -> Any:
+    """Change the dtype; from complex to real keeps the real part, which is the adjoint."""
+    if is_complex(g) and not is_complex_dtype(dtype):
+        g = OPS["real"](g)
+    return g if g.dtype == dtype else OPS["astype"](g, dtype)
+
+
+def is_complex(value: Any) -> bool:
+    """Whether an array or Tensor holds complex numbers."""
+    return is_complex_dtype(value.dtype)
+
+
+def is_complex_dtype(dtype: Any) -> bool:
+    """Whether a dtype of any library is complex."""
+    kind = getattr(dtype, "kind", None)
+    return kind == "c" if kind is not None else bool(getattr(dtype, "is_complex", False))
+
+
+def conjugated(g: Any) -> Any:
+    """g*, for complex g; real values as they are. See Note [transposes inside, adjoints outside].
+
+    Note [transposes inside, adjoints outside]: rules are plain transposes (for y = f(z) complex
+    differentiable, g ↦ g f'(z), JAX's convention): shorter, and shared with forward mode. What
+    people see is PyTorch's and TensorFlow's convention, the adjoint g ↦ g f'(z)*, for which
+    descent goes down. The two differ by a conjugation where a cotangent enters or leaves a pull
+    (targets, sources, hooks, hand-written gradient functions), and that is where it is done.
+    """
+    return OPS["conj"](g) if is_complex(g) else g
+
+
+def wrapped(cls: type, g: Any) -> Any:
+    """A cotangent as a Tensor of a class."""
+    if isinstance(g, Tensor):
+        return g
+    made = Tensor.__new__(cls)
+    made._data, made._node = g, None
+    return made
+
+
+def accumulate(cotangents: dict[Any, Any], node: Any, g: Any, who: str = "") -> None:
+    """Project a cotangent into a node's space and add it to what is there."""
+    if g.shape != node.shape or g.dtype != node.dtype:
+        g = project(g, node, who)
+    old = cotangents.get(node)
+    cotangents[node] = g if old is None else old + g

@@ -1,0 +1,294 @@
+"""The hot path: what an operation and its rules are compiled into when they are registered.
+
+Two shapes are written out because nearly every small operation has one of them: one array in, and
+two arrays in, with no attributes. The rest goes through `record.apply`. What is done here is what
+`apply` and `Rule.__call__` do, in the fewest steps: no wrapper functions, no packed arguments,
+tensors and nodes made by `object.__new__`, nothing computed for a constant. Figures and the
+reasons for each step: docs/performance.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..arrays import dominant, is_array
+from .cotangent import accumulate, project
+from .node import FREED, Node, new, number, where
+from .op import Op, Rule
+from .record import apply, freed, special
+from .state import ALL, state
+from .tensor import Tensor, wrap
+
+
+def call_of(op: Op) -> Callable[..., Any]:
+    """The public function of an operation."""
+    if op.differentiable and not op.variadic and not op.required and not op.view:
+        if len(op.arguments) == 1:
+            return _unary(op)
+        if len(op.arguments) == 2:
+            return _binary(op)
+    return _general(op)
+
+
+def _general(op: Op) -> Callable[..., Any]:
+    count, names = len(op.arguments), op.required
+    if op.variadic:
+
+        def call(*args: Any, **attrs: Any) -> Any:
+            return apply(op, args, attrs)
+
+    else:
+
+        def call(*args: Any, **attrs: Any) -> Any:
+            if len(args) > count:
+                attrs.update(zip(names, args[count:], strict=False))
+                args = args[:count]
+            return apply(op, args, attrs)
+
+    return call
+
+
+def _unary(op: Op) -> Callable[..., Any]:
+    kernels = op.kernels
+    keep_x, keep_out = False, False
+    nothing = (None, None)
+
+    def call(x: Any, /) -> Any:
+        if not isinstance(x, Tensor):
+            return kernels[x.__class__](x) if is_array(x) else apply(op, (x,), {})
+        a = x._data
+        out = new(x._out)
+        out._data = d = kernels[a.__class__](a)
+        parent = x._node
+        if parent is None:
+            out._node = None
+            return out
+        level = parent.level
+        mode = state().mode
+        if mode < level:
+            out._node = None
+            return out
+        if mode > ALL:
+            out._node = special(op, (parent,), (a,), d, {}, level)
+            return out
+        out._node = node = new(Node)
+        node.op = op
+        node.parents = (parent,)
+        node.saved = (a if keep_x else None, d if keep_out else None) if keeps else nothing
+        node.seq = number()
+        node.level = level
+        node.shape = d.shape
+        node.dtype = d.dtype
+        return out
+
+    def refresh() -> None:
+        nonlocal keep_x, keep_out, keeps
+        keep_x, keep_out = op.keep((True,))
+        keeps = keep_x or keep_out
+
+    keeps = False
+    refresh()
+    op.refresh = refresh
+    return call
+
+
+def _binary(op: Op) -> Callable[..., Any]:
+    kernels = op.kernels
+    first: tuple[bool, ...] = ()
+    second: tuple[bool, ...] = ()
+    both: tuple[bool, ...] = ()
+    keeps = False
+    nothing = (None, None, None)
+
+    def operate(x1: Any, x2: Any, /) -> Any:
+        a = x1._data
+        p = x1._node
+        if x2.__class__ is x1.__class__ or isinstance(x2, Tensor):
+            b = x2._data
+            q = x2._node
+        elif x2.__class__ is float or x2.__class__ is int or is_array(x2):
+            b = x2
+            q = None
+        else:
+            return apply(op, (x1, x2), {})
+        cls = a.__class__
+        out = new(x1._out)
+        if b.__class__ is cls:
+            out._data = d = kernels[cls](a, b)
+        else:
+            out._data = d = kernels[dominant[cls, b.__class__]](a, b)
+        if p is None:
+            if q is None:
+                out._node = None
+                return out
+            level = q.level
+            keep = second
+        elif q is None:
+            level = p.level
+            keep = first
+        else:
+            level = p.level if p.level <= q.level else q.level
+            keep = both
+        mode = state().mode
+        if mode < level:
+            out._node = None
+            return out
+        if mode > ALL:
+            out._node = special(op, (p, q), (a, b), d, {}, level)
+            return out
+        out._node = node = new(Node)
+        node.op = op
+        node.parents = (p, q)
+        if keeps:
+            ka, kb, kd = keep
+            node.saved = (a if ka else None, b if kb else None, d if kd else None)
+        else:
+            node.saved = nothing
+        node.seq = number()
+        node.level = level
+        node.shape = d.shape
+        node.dtype = d.dtype
+        return out
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if isinstance(x1, Tensor):
+            return operate(x1, x2)
+        return apply(op, (x1, x2), {})
+
+    def refresh() -> None:
+        nonlocal first, second, both, keeps
+        first, second, both = op.keep((True, False)), op.keep((False, True)), op.keep((True, True))
+        keeps = any(both)
+
+    refresh()
+    op.refresh = refresh
+    op.operate = operate
+    return call
+
+
+def pull_of(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
+    """The step of a first-order pull at a node of this operation, on raw arrays."""
+    if not op.variadic and op.rules and all(_is_short(rule) for rule in op.rules.values()):
+        if len(op.arguments) == 1:
+            return _pull_unary(op)
+        if len(op.arguments) == 2 and len(op.rules) == 2:
+            return _pull_binary(op)
+    return _pull_general(op)
+
+
+def _is_short(rule: Rule) -> bool:
+    return not rule.keywords and len(rule.reads) <= 1 and all(r >= 0 for r in rule.reads)
+
+
+def _pull_general(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
+    def pull(node: Node, g: Any, cotangents: dict[Node, Any]) -> None:
+        saved = node.saved
+        if saved is FREED:
+            raise freed(node)
+        for index, parent in enumerate(node.parents):
+            if parent is None:
+                continue
+            rule = op.rule(index)
+            r = None if rule is None else rule(g, saved, node, index)
+            if r is None:
+                continue
+            if r.shape != parent.shape or r.dtype != parent.dtype:
+                r = project(r, parent, _who(rule, node, index))
+            old = cotangents.get(parent)
+            cotangents[parent] = r if old is None else old + r
+
+    return pull
+
+
+def _pull_unary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
+    rule = op.rules[0]
+    function, partial = rule.function, rule.partial
+    read = rule.reads[0] if rule.reads else -1
+
+    def pull(node: Node, g: Any, cotangents: dict[Node, Any]) -> None:
+        saved = node.saved
+        if saved is FREED:
+            raise freed(node)
+        parent = node.parents[0]
+        if partial:
+            r = g * (function(saved[read]) if read >= 0 else function())
+        else:
+            r = function(g, saved[read]) if read >= 0 else function(g)
+        if r.shape != parent.shape or r.dtype is not parent.dtype:
+            r = project(r, parent, _who(rule, node, 0))
+        if parent in cotangents:
+            cotangents[parent] = cotangents[parent] + r
+        else:
+            cotangents[parent] = r
+
+    return pull
+
+
+def _pull_binary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
+    rule1, rule2 = op.rules[0], op.rules[1]
+    function1, function2 = rule1.function, rule2.function
+    partial1, partial2 = rule1.partial, rule2.partial
+    read1 = rule1.reads[0] if rule1.reads else -1
+    read2 = rule2.reads[0] if rule2.reads else -1
+
+    def pull(node: Node, g: Any, cotangents: dict[Node, Any]) -> None:
+        saved = node.saved
+        if saved is FREED:
+            raise freed(node)
+        p, q = node.parents
+        if p is not None:
+            if partial1:
+                r = g * (function1(saved[read1]) if read1 >= 0 else function1())
+            else:
+                r = function1(g, saved[read1]) if read1 >= 0 else function1(g)
+            if r.shape != p.shape or r.dtype is not p.dtype:
+                r = project(r, p, _who(rule1, node, 0))
+            if p in cotangents:
+                cotangents[p] = cotangents[p] + r
+            else:
+                cotangents[p] = r
+        if q is not None:
+            if partial2:
+                r = g * (function2(saved[read2]) if read2 >= 0 else function2())
+            else:
+                r = function2(g, saved[read2]) if read2 >= 0 else function2(g)
+            if r.shape != q.shape or r.dtype is not q.dtype:
+                r = project(r, q, _who(rule2, node, 1))
+            if q in cotangents:
+                cotangents[q] = cotangents[q] + r
+            else:
+                cotangents[q] = r
+
+    return pull
+
+
+def _who(rule: Rule | None, node: Node, index: int) -> str:
+    name = rule.function.__name__ if rule is not None else "?"
+    return f"rule `{name}` of {where(node)}, argument {index}"
+
+
+def step_of(op: Op) -> Callable[[Node, Any, dict[Node, Any], Any, bool], None]:
+    """The step of any pull: on Tensors when it is recorded, only for the parents needed."""
+
+    def step(
+        node: Node, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None, record: bool
+    ) -> None:
+        saved = node.saved
+        if saved is FREED:
+            raise freed(node)
+        parents = node.parents
+        if record:
+            saved = tuple(
+                v if v is None or link is None else wrap(g.__class__, v, link)
+                for v, link in zip(saved, (*parents, node), strict=True)
+            )
+        for index, parent in enumerate(parents):
+            if parent is None or (needed is not None and parent not in needed):
+                continue
+            rule = op.rule(index)
+            r = None if rule is None else rule(g, saved, node, index)
+            if r is not None:
+                accumulate(cotangents, parent, r, _who(rule, node, index))
+
+    return step

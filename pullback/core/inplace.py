@@ -1,0 +1,110 @@
+"""Writing to a tensor in place, and what that does to histories: its own, its base's, its views'.
+
+A view remembers its base and how it was taken. A write through any of them rewrites the history of
+the tensor that owns the memory (its entries of that region now come from what was written), and
+every live view is taken anew from it, so that all of them stay right.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+from ..arrays import adapters
+from ..errors import ArgumentError, InplaceError
+from . import writes
+from .node import Leaf, Node
+from .op import OPS
+from .record import record
+from .state import state
+from .tensor import Tensor
+
+
+def link_view(view: Tensor, base: Any, op: Any, attrs: Mapping[str, Any]) -> None:
+    """Remember that `view` was made from `base` by `op`, if the two share memory."""
+    if not isinstance(base, Tensor):
+        return
+    adapter = adapters[view._data.__class__]
+    owner = adapter.owner(view._data)
+    if owner is None or owner is not adapter.owner(base._data):
+        return
+    source, steps = getattr(base, "_base", None) or (base, ())
+    view._base = (source, (*steps, (op, attrs)))
+    views = getattr(source, "_views", None)
+    if views is None:
+        views = source._views = []
+    elif len(views) >= 64 and len(views) & (len(views) - 1) == 0:  # now and then drop the dead
+        views[:] = [v for v in views if v() is not None]
+    views.append(weakref.ref(view))
+
+
+def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
+    """Write a computed value (a Tensor or raw array) over a tensor, whose history it becomes.
+
+    Raises `InplaceError` for a leaf that requires a gradient while recording is on, and for a
+    value whose shape or dtype the target cannot hold.
+    """
+    check_writable(target, name)
+    data = target._data
+    new_data = value._data if isinstance(value, Tensor) else value
+    if tuple(new_data.shape) != tuple(data.shape):
+        raise ArgumentError(
+            f"in-place `{name}`", f"a result of the target's shape {tuple(data.shape)}",
+            f"shape {tuple(new_data.shape)}", "use the operation that makes a new tensor",
+        )
+    node = value._node if isinstance(value, Tensor) else None
+    adapter = adapters[data.__class__]
+    written = adapter.write(data, new_data)
+    if written is not data:  # a NumPy scalar: it becomes an array
+        target._data = written
+    writes.written(target._data, name)
+    rewrite(target, node)
+    return target
+
+
+def check_writable(target: Tensor, name: str) -> None:
+    """Raise an `InplaceError` where writing would lose the gradient of a leaf."""
+    source, _ = getattr(target, "_base", None) or (target, ())
+    node = source._node
+    if isinstance(node, Leaf) and state().mode >= node.level and not source._assignable:
+        view = "" if source is target else "a view of "
+        raise InplaceError(
+            f"in-place `{name}` on {view}a leaf tensor", "a computed tensor, or recording off",
+            "a leaf that requires a gradient (or is watched), whose value would be lost",
+            "write inside `with pullback.no_grad():`, or compute a new tensor",
+        )
+
+
+def rewrite(target: Tensor, node: Node | None) -> None:
+    """Make `node` the history of what was just written to a target, and of all that share it.
+
+    With recording off, the memory has changed and no history has.
+    """
+    source, steps = getattr(target, "_base", None) or (target, ())
+    if isinstance(source._node, Leaf) and node is None:
+        return  # written with recording off, as an optimizer does: still the same leaf
+    if not state().mode and node is None:
+        return
+    if not steps:
+        source._node = node
+    elif source._node is not None or node is not None:
+        put = OPS["put_view"].op  # type: ignore[attr-defined]
+        source._node = record(
+            put, (source._node, node), (source._data, target._data), source._data,
+            {"steps": steps},
+        )
+    for reference in getattr(source, "_views", ()):
+        view = reference()
+        if view is not None:
+            view._node = _take(source, view)
+
+
+def _take(source: Tensor, view: Tensor) -> Node | None:
+    """The node of a view taken anew from its base."""
+    if source._node is None:
+        return None
+    take = OPS["take_view"].op  # type: ignore[attr-defined]
+    return record(
+        take, (source._node,), (source._data,), view._data, {"steps": view._base[1]}
+    )

@@ -1,0 +1,140 @@
+"""Nodes: what is remembered of one operation, and where gradients of leaves are kept.
+
+A node points at its parents and at what its rules saved, never at its own output `Tensor`, so a
+graph holds no reference cycle and is freed with its last user, without the garbage collector.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+new = object.__new__
+number: Callable[[], int] = itertools.count(1).__next__
+"""The next number of the one sequence that nodes, tapes and in-place writes share."""
+
+FREED: Final = ("freed",)
+"""Stands in `Node.saved` once a pull has let go of the saved values."""
+
+
+class Node:
+    """One recorded operation.
+
+    op       its `Op`: name, rules and `pull`
+    parents  a node, or None where nothing is tracked, for each array argument
+    saved    what the rules read: by position the inputs, then the output; None where not read
+    seq      its place in the order of recording
+    level    the recording mode from which on its children are recorded (see `core.state`)
+    shape, dtype   of the output: the space its cotangent lives in
+    """
+
+    __slots__ = ("__weakref__", "dtype", "level", "op", "parents", "saved", "seq", "shape")
+
+    op: Any
+    parents: tuple[Node | None, ...]
+    saved: Any
+    seq: int
+    level: int
+    shape: tuple[int, ...]
+    dtype: Any
+    attrs: Mapping[str, Any] = MappingProxyType({})
+
+    def name(self) -> str:
+        """The operation's name.
+
+        >>> import pullback as pb
+        >>> pb.exp(pb.tensor(1.0, requires_grad=True)).node.name()
+        'exp'
+        """
+        return str(self.op.name)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name()} #{self.seq} {self.dtype}{list(self.shape)}>"
+
+
+class CallNode(Node):
+    """A node of an operation with keyword arguments: `attrs` holds them for the rules."""
+
+    __slots__ = ("attrs",)
+
+    attrs: Mapping[str, Any]
+
+
+class LeafOp:
+    """The operation of a leaf: it was given, not computed."""
+
+    name = "leaf"
+
+    def pull(self, node: Node, g: Any, cotangents: dict[Node, Any]) -> None:
+        """Leaves are where a pull ends; nothing is handed on."""
+
+
+LEAF: Final = LeafOp()
+
+
+class Leaf(Node):
+    """A node that nothing was computed for: a watched tensor, a variable, a `requires_grad` tensor.
+
+    `grad` is where `backward` accumulates, kept here so that no node needs to know its tensor.
+    `trainable` leaves are watched by tapes on their own. `data` is the array, for a rule that is
+    put in place after the fact and wants to see its inputs.
+    """
+
+    __slots__ = ("data", "grad", "trainable")
+
+    op = LEAF
+    parents = ()
+    saved = ()
+
+    data: Any
+    grad: Any
+    trainable: bool
+
+    def __init__(self, data: Any, level: int, *, trainable: bool = False) -> None:
+        self.seq = number()
+        self.level = level
+        self.shape = tuple(data.shape)
+        self.dtype = data.dtype
+        self.data = data
+        self.grad = None
+        self.trainable = trainable
+
+
+class Notes:
+    """What is known of a few nodes beyond what every node holds."""
+
+    __slots__ = ("hooks", "line", "retained", "retains")
+
+    def __init__(self) -> None:
+        self.hooks: dict[int, Callable[[Any], Any]] = {}
+        self.line: str = ""
+        self.retains = False
+        self.retained: Any = None
+
+
+notes: WeakKeyDictionary[Node, Notes] = WeakKeyDictionary()
+"""Hooks, retained gradients and recorded lines, beside the nodes so that the many pay nothing."""
+
+
+def note(node: Node) -> Notes:
+    """The notes of a node, made on first use."""
+    found = notes.get(node)
+    if found is None:
+        found = notes[node] = Notes()
+    return found
+
+
+def line_of(node: Node) -> str:
+    """Where a node was recorded, as `file:line`, or empty when lines were not being kept."""
+    found = notes.get(node)
+    return found.line if found is not None else ""
+
+
+def where(node: Node) -> str:
+    """A phrase that says which recorded operation a node is, for error messages."""
+    line = line_of(node)
+    place = f"recorded at {line}" if line else f"recorded as operation {node.seq}"
+    return f"`{node.name()}` of shape {node.shape}, {place}"

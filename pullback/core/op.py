@@ -1,0 +1,286 @@
+"""Operations: a name, a forward by array type, and a rule for each array argument.
+
+An operation is written as one block (see `ops/README.md`): the decorated function is its forward
+in terms of an Array API namespace `xp`, and rules hang on it. Rules name what they read, and that
+is all that a recorded node saves:
+
+    @op
+    def bump(xp, x, /):
+        return x * x / (1 + x * x)
+
+    @bump.pullback("x")
+    def pullback_bump(g, x):
+        return g * 2 * x / (1 + x * x) ** 2
+
+Parameters before the `/` are arrays and can have rules; the others are attributes, which rules
+take as keyword-only parameters. A rule may read `g`, array arguments by name, `out`, `shape` and
+`dtype` (of its own argument), `shapes` (of all of them), and, for a variadic operation, `i` (which
+of them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..arrays import Kernels
+from ..errors import DuplicateNameError, RuleError, UnknownNameError, suggestion
+from .node import Node
+
+OPS: dict[str, Callable[..., Any]] = {}
+"""name -> the public function of every operation."""
+
+SHAPE, DTYPE, SHAPES, INDEX, ALL_ARRAYS = -1, -2, -3, -4, -5
+_SPECIAL_READS = {"shape": SHAPE, "dtype": DTYPE, "shapes": SHAPES, "i": INDEX}
+
+
+class Rule:
+    """How a cotangent of the output becomes one of an argument.
+
+    function   what its author wrote
+    reads      for each parameter after `g`: a position among the saved values (inputs, then the
+               output), or one of the negative marks above
+    keywords   the attributes it takes
+    partial    it returns the partial derivative, to be multiplied with `g` (elementwise only)
+    """
+
+    __slots__ = ("function", "keywords", "partial", "reads")
+
+    def __init__(
+        self, function: Callable[..., Any], reads: tuple[int, ...], keywords: tuple[str, ...],
+        partial: bool,
+    ) -> None:
+        self.function, self.reads, self.keywords, self.partial = function, reads, keywords, partial
+
+    def __call__(self, g: Any, saved: tuple[Any, ...], node: Node, index: int) -> Any:
+        """The cotangent of argument `index`, from the output's and the saved values."""
+        parent = node.parents[index]
+        args = [
+            saved[r] if r >= 0 else _special(r, saved, node, parent, index) for r in self.reads
+        ]
+        keywords = {k: node.attrs[k] for k in self.keywords}
+        if self.partial:
+            return g * self.function(*args, **keywords)
+        return self.function(g, *args, **keywords)
+
+
+def pullback_flat(g: Any) -> Any:
+    """Zeros: the rule of every operation that is flat wherever it has a derivative."""
+    return OPS["zeros_like"](g)
+
+
+def _nothing() -> None:
+    """An operation whose calling path depends on no rule."""
+
+
+def _special(mark: int, saved: tuple[Any, ...], node: Node, parent: Any, index: int) -> Any:
+    if mark == SHAPE:
+        return parent.shape
+    if mark == DTYPE:
+        return parent.dtype
+    if mark == SHAPES:
+        return node.attrs["shapes"]
+    if mark == INDEX:
+        return index
+    return saved[:-1]
+
+
+class Op:
+    """One operation; see the module's text for how it is written."""
+
+    __slots__ = (
+        "_keep", "arguments", "defaults", "differentiable", "elementwise", "flat", "function",
+        "keeps", "kernels", "name", "operate", "pull", "pushes", "refresh", "required", "rules",
+        "saves_shapes", "step", "variadic", "view",
+    )
+
+    def __init__(
+        self, forward: Callable[..., Any], native: str | None, *, name: str, elementwise: bool,
+        view: bool, differentiable: bool, flat: bool,
+    ) -> None:
+        code = forward.__code__
+        skip = 0 if native is not None else 1  # the namespace
+        names = code.co_varnames
+        self.name = name
+        self.elementwise, self.view = elementwise, view
+        self.differentiable, self.flat = differentiable, flat
+        self.arguments = names[skip : code.co_posonlyargcount]
+        self.variadic = bool(code.co_flags & 0x04)
+        positional = names[code.co_posonlyargcount : code.co_argcount]
+        only = names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        given = forward.__defaults__ or ()
+        self.defaults: dict[str, Any] = dict(
+            zip(positional[len(positional) - len(given) :], given, strict=True)
+        )
+        self.defaults.update(forward.__kwdefaults__ or {})
+        self.required = (*positional, *only)
+        if self.variadic:
+            self.arguments = (names[code.co_argcount + code.co_kwonlyargcount],)
+        self.kernels = Kernels(name, None if native else forward, native)
+        self.rules: dict[int, Rule] = {}
+        if flat:
+            self.rules = {i: Rule(pullback_flat, (), (), False) for i in range(len(self.arguments))}
+        self.pushes: dict[int, Rule] = {}
+        self.saves_shapes = False
+        self._keep: dict[tuple[bool, ...], tuple[bool, ...]] = {}
+        self.keeps = flat
+        self.pull: Callable[[Node, Any, dict[Node, Any]], None]
+        self.step: Callable[[Node, Any, dict[Node, Any], Any, bool], None]
+        self.function: Callable[..., Any]
+        self.operate: Callable[..., Any]
+        self.refresh: Callable[[], None] = _nothing
+
+    def __repr__(self) -> str:
+        return f"<Op {self.name}>"
+
+    def rule(self, index: int) -> Rule | None:
+        """The rule of an argument, or None when it has no derivative."""
+        return self.rules.get(0 if self.variadic else index)
+
+    def keep(self, tracked: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Which of (inputs…, output) to save when these inputs are tracked."""
+        found = self._keep.get(tracked)
+        if found is None:
+            n = len(tracked)
+            wanted: set[int] = set()
+            if self.flat:
+                # Nobody differentiates a step but to override its gradient, and the override
+                # wants to see the input, also after the fact.
+                wanted.update(range(n))
+            for index, needed in enumerate(tracked):
+                rule = self.rule(index) if needed else None
+                if rule is None:
+                    continue
+                for r in rule.reads:
+                    if r == ALL_ARRAYS:
+                        wanted.update(j for j in range(n) if j != index)
+                    elif r >= 0:
+                        wanted.add(n if self.variadic or r == len(self.arguments) else r)
+            found = self._keep[tracked] = tuple(i in wanted for i in range(n + 1))
+        return found
+
+    def add_rule(
+        self, function: Callable[..., Any], argument: str, prefix: str, *, partial: bool
+    ) -> None:
+        """Check a rule against this operation and make it the rule of an argument."""
+        who = f"rule `{function.__name__}` of `{self.name}`"
+        wanted = (f"{prefix}_{self.name}", f"{prefix}_{self.name}_{argument}")
+        if function.__name__ not in wanted:
+            raise RuleError(
+                who, f"the name `{wanted[0]}` or `{wanted[1]}`", f"`{function.__name__}`",
+                "rename the function; its name is what a traceback shows",
+            )
+        if argument not in self.arguments:
+            raise RuleError(
+                who, f"an array argument: {', '.join(self.arguments)}", repr(argument),
+                suggestion(argument, self.arguments),
+            )
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount]
+        keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        if not partial:
+            if names[:1] != ("g",):
+                raise RuleError(who, "a first parameter `g`", str(names[:1]), "put `g` first")
+            names = names[1:]
+        reads = tuple(self._read(name, who) for name in names)
+        self.saves_shapes |= SHAPES in reads
+        index = self.arguments.index(argument)
+        self.rules[index] = Rule(function, reads, keywords, partial)
+        self._keep.clear()
+        self.keeps |= any(r >= 0 or r == ALL_ARRAYS for r in reads)
+        from .fast import pull_of
+
+        self.pull = pull_of(self)
+        self.refresh()
+
+    def _read(self, name: str, who: str) -> int:
+        if name in _SPECIAL_READS:
+            return _SPECIAL_READS[name]
+        if name == "out":
+            return len(self.arguments)
+        if name in self.arguments:
+            return ALL_ARRAYS if self.variadic else self.arguments.index(name)
+        readable = (*self.arguments, "out", *_SPECIAL_READS)
+        raise RuleError(
+            who, f"parameters among {', '.join(readable)}", repr(name), suggestion(name, readable)
+        )
+
+
+def op(
+    forward: Callable[..., Any] | None = None, *, native: str | None = None,
+    name: str | None = None, elementwise: bool = False, view: bool = False,
+    differentiable: bool = True, flat: bool = False,
+) -> Any:
+    """Register an operation from its forward and return the function that users call.
+
+    native          the namespace's function of this name is the forward; the decorated function
+                    gives the signature and the docstring only, and takes no `xp`
+    name            the operation's name, when it is not the function's
+    elementwise     each output entry depends on one entry of each input
+    view            the output may share the input's memory
+    differentiable  False where a derivative makes no sense (comparisons, integers): never recorded
+    flat            the derivative is zero wherever it exists: the rule is made, inputs are saved
+
+    The function returned takes raw arrays (and returns them) and Tensors (and records). It has
+    `pullback(argument)` and `partial(argument)` to hang rules on, and `op`, the `Op`.
+    """
+
+    def register(forward: Callable[..., Any]) -> Any:
+        own = name or forward.__name__
+        if own in OPS:
+            raise DuplicateNameError(
+                f"operation `{own}`", "a new name", "a registered one", "choose another name"
+            )
+        made = Op(
+            forward, native, name=own, elementwise=elementwise, view=view,
+            differentiable=differentiable, flat=flat,
+        )
+        from .fast import call_of, pull_of, step_of
+
+        made.pull, made.step = pull_of(made), step_of(made)
+        function = made.function = call_of(made)
+        function.__name__ = function.__qualname__ = own
+        function.__doc__ = forward.__doc__
+        function.__module__ = forward.__module__
+        function.__wrapped__ = forward  # type: ignore[attr-defined]
+        function.op = made  # type: ignore[attr-defined]
+        function.pullback = _attacher(made, "pullback", partial=False)  # type: ignore[attr-defined]
+        function.partial = _attacher(made, "partial", partial=True)  # type: ignore[attr-defined]
+        OPS[own] = function
+        return function
+
+    return register if forward is None else register(forward)
+
+
+def _attacher(made: Op, prefix: str, *, partial: bool) -> Callable[..., Any]:
+    def attach(*arguments: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def take(function: Callable[..., Any]) -> Callable[..., Any]:
+            for argument in arguments or made.arguments[:1]:
+                made.add_rule(function, argument, prefix, partial=partial)
+            return function
+
+        return take
+
+    return attach
+
+
+def find_op(key: Any, known: Iterable[str] = ()) -> Any:
+    """The `Op` for a name, or for the function of an operation.
+
+    Raises `UnknownNameError` with the closest name.
+    """
+    if isinstance(key, str):
+        function = OPS.get(key)
+        if function is None:
+            raise UnknownNameError(
+                f"operation {key!r}", "the name of an operation", "one that nobody registered",
+                suggestion(key, OPS),
+            )
+        return function.op  # type: ignore[attr-defined]
+    found = getattr(key, "op", None)
+    if found is None or not hasattr(found, "pull"):
+        raise UnknownNameError(
+            f"operation {key!r}", "the name or the function of an operation",
+            f"a {type(key).__name__}", "pass a name such as 'sign'",
+        )
+    return found

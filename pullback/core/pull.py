@@ -1,0 +1,154 @@
+"""pull: reverse mode, from targets back to sources, in falling order of recording.
+
+A loop, not a recursion, so depth does not matter. On raw arrays when only numbers are wanted; on
+Tensors when the computation of the gradient is to be differentiated itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import Any
+
+from . import writes
+from .cotangent import conjugated, project, wrapped
+from .node import FREED, LEAF, Node, notes, where
+from .tensor import Tensor, raw, wrap
+
+_by_number = attrgetter("seq")
+
+
+def pull(
+    cotangents: dict[Node, Any],
+    wanted: Iterable[Node] | None = None,
+    *,
+    record: bool = False,
+    free: int = 0,
+    overrides: Callable[[Node], Any] | None = None,
+    spans: list[tuple[int, float]] | None = None,
+    cls: type = Tensor,
+) -> dict[Node, Any]:
+    """Carry cotangents of some nodes back, and return those that arrive at the wanted ones.
+
+    cotangents  target node -> cotangent; used up
+    wanted      the nodes to answer for; None is every leaf
+    record      rules run on Tensors, so that what they do is recorded
+    free        let go of the saved values of nodes of this recording level on the way (0: keep)
+    overrides   for a node, the operation to pull through in place of its own, or None
+    spans       only nodes recorded within these (first, last) numbers are passed; the others
+                end the path as leaves do
+    cls         the class of Tensor that hooks are handed
+    """
+    order, ends = _collect(cotangents, spans)
+    needed = None
+    targets: set[Node] | None = None
+    if wanted is not None:
+        targets = set(wanted)
+        needed = _needed(order, ends, targets)
+        if needed is not None:
+            order = [node for node in order if node in needed]
+    simple = not (
+        record
+        or overrides is not None
+        or needed is not None
+        or (notes and any(n in notes for n in (*order, *cotangents)))
+        or (notes and any(p in notes for n in order for p in n.parents if p is not None))
+        or (order and writes.last() > order[-1].seq)
+    )
+    found: dict[Node, Any] = {}
+    node: Node = LEAF  # type: ignore[assignment]
+    try:
+        if simple:
+            pop = cotangents.pop
+            for node in order:
+                g = pop(node, None)
+                if g is not None:
+                    op = node.op
+                    op.pull(node, g, cotangents)
+                    if free == node.level and op.keeps:
+                        node.saved = FREED
+        else:
+            for node in order:
+                g = cotangents.pop(node, None)
+                if g is None:
+                    continue
+                g = _noticed(node, g, record, cls)
+                if targets is not None and node in targets:
+                    found[node] = g
+                if writes.last() > node.seq:
+                    writes.check(node)
+                op = overrides(node) if overrides is not None else None
+                (op or node.op).step(node, g, cotangents, needed, record)
+                if free == node.level and node.op.keeps:
+                    node.saved = FREED
+            for node, g in list(cotangents.items()):
+                cotangents[node] = _noticed(node, g, record, cls)
+    except Exception as error:
+        if node is not LEAF and not getattr(error, "_pullback_noted", False):
+            error.add_note(f"in the gradient of {where(node)}")
+            error._pullback_noted = True  # type: ignore[attr-defined]
+        raise
+    found.update(cotangents)
+    return found
+
+
+def _collect(
+    roots: Mapping[Node, Any], spans: list[tuple[int, float]] | None
+) -> tuple[list[Node], list[Node]]:
+    """The computed nodes that the roots depend on, latest first, and the nodes they end at."""
+    seen = set(roots)
+    stack = list(roots)
+    order: list[Node] = []
+    ends: list[Node] = []
+    add, push, pop = seen.add, stack.append, stack.pop
+    while stack:
+        node = pop()
+        parents = node.parents
+        if not parents or (spans is not None and not within(spans, node.seq)):
+            ends.append(node)
+            continue
+        order.append(node)
+        for parent in parents:
+            if parent is not None and parent not in seen:
+                add(parent)
+                push(parent)
+    order.sort(key=_by_number, reverse=True)
+    return order, ends
+
+
+def within(spans: list[tuple[int, float]], seq: int) -> bool:
+    """Whether a number falls into one of some spans."""
+    return any(first < seq < last for first, last in spans)
+
+
+def _needed(order: list[Node], ends: list[Node], targets: set[Node]) -> set[Node] | None:
+    """The nodes on a path to a target; None when every path leads to one and ends there."""
+    if targets.issuperset(ends) and targets.issubset(ends):
+        return None
+    needed = set(targets)
+    for node in reversed(order):
+        for parent in node.parents:
+            if parent in needed:
+                needed.add(node)
+                break
+    return needed
+
+
+def _noticed(node: Node, g: Any, record: bool, cls: type) -> Any:
+    """Run a node's hooks on its finished cotangent, and keep it where `retain_grad` asked."""
+    found = notes.get(node)
+    if found is None or isinstance(g, list):
+        return g
+    if found.hooks:
+        seen = wrapped(cls, conjugated(g))
+        for hook in list(found.hooks.values()):
+            answer = hook(seen)
+            if answer is not None:
+                seen = answer
+        if not isinstance(seen, Tensor):
+            seen = wrap(cls, node.op.asarray(seen, g) if hasattr(node.op, "asarray") else seen)
+        g = project(conjugated(seen if record else raw(seen)), node, f"hook on {where(node)}")
+    if found.retains:
+        kept = wrapped(cls, conjugated(g))
+        found.retained = kept if found.retained is None else found.retained + kept
+    return g

@@ -1,0 +1,152 @@
+"""The general way through an operation: any arguments, attributes, views, special recording."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from ..arrays import dominant
+from ..errors import ArgumentTypeError, GraphFreedError
+from .node import FREED, CallNode, Node, new, note, number, where
+from .state import ALL, SPECIAL, state
+from .tensor import Tensor, to_array
+
+
+def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    """Compute an operation on Tensors or raw arrays, and record it where somebody asked.
+
+    Raw arrays in, a raw array out; with a Tensor among the arguments, a Tensor of its class.
+    """
+    cls = None
+    tracked = False
+    kind: Any = None
+    data: list[Any] = []
+    parents: list[Node | None] = []
+    for arg in args:
+        if isinstance(arg, Tensor):
+            if cls is None:
+                cls = arg._out
+            value, node = arg._data, arg._node
+            tracked |= node is not None
+        else:
+            value, node = to_array(arg), None
+        data.append(value)
+        parents.append(node)
+        type_ = value.__class__
+        kind = type_ if kind is None or kind is type_ else dominant[kind, type_]
+    if op.defaults:
+        attrs = {**op.defaults, **attrs}
+    if len(args) != len(op.arguments) or len(attrs) != len(op.required):
+        _check_call(op, args, attrs)
+    d = op.kernels[kind](*data, **attrs)
+    if cls is None:
+        return d
+    out = new(cls)
+    out._data = d
+    out._node = record(op, tuple(parents), tuple(data), d, attrs) if tracked else None
+    if op.view:
+        from .inplace import link_view
+
+        link_view(out, args[0], op, attrs)
+    return out
+
+
+def record(
+    op: Any, parents: tuple[Node | None, ...], data: tuple[Any, ...], d: Any,
+    attrs: Mapping[str, Any],
+) -> Node | None:
+    """The node of a computed operation, or None when recording is off for its inputs."""
+    if not op.differentiable:
+        return None
+    level = min(p.level for p in parents if p is not None)
+    mode = state().mode
+    if mode < level:
+        return None
+    if op.saves_shapes:
+        attrs = {**attrs, "shapes": tuple(tuple(getattr(a, "shape", ())) for a in data)}
+    if mode > ALL:
+        return special(op, parents, data, d, attrs, level)
+    return _node(op, parents, data, d, attrs, level)
+
+
+def _node(
+    op: Any, parents: tuple[Node | None, ...], data: tuple[Any, ...], d: Any,
+    attrs: Mapping[str, Any], level: int, *, everything: bool = False,
+) -> Node:
+    keep = op.keep(tuple(p is not None for p in parents))
+    node: Node
+    if attrs:
+        node = new(CallNode)
+        node.attrs = attrs
+    else:
+        node = new(Node)
+    node.op = op
+    node.parents = parents
+    node.saved = tuple(
+        v if everything or k else None for v, k in zip((*data, d), keep, strict=True)
+    )
+    node.seq = number()
+    node.level = level
+    node.shape = d.shape
+    node.dtype = d.dtype
+    return node
+
+
+def special(
+    op: Any, parents: tuple[Node | None, ...], data: tuple[Any, ...], d: Any,
+    attrs: Mapping[str, Any], level: int,
+) -> Node | None:
+    """Record under an override, with all values kept, or with the user's line noted."""
+    now = state()
+    if now.mode & ~SPECIAL < level:
+        return None
+    rule = None
+    for frame in now.overrides:
+        rule = frame.match(op) or rule
+    everything = now.keep_values or rule is not None
+    node = _node(op, parents, data, d, attrs, level, everything=everything)
+    if rule is not None:
+        node.op = rule
+    if now.lines:
+        note(node).line = user_line()
+    return node
+
+
+_PACKAGE = __name__.partition(".")[0] + "."
+
+
+def user_line() -> str:
+    """The innermost line outside this package, as `file:line`."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not (frame.f_globals.get("__name__", "") + ".").startswith(_PACKAGE):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return "an unknown line"
+
+
+def _check_call(op: Any, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> None:
+    if not op.variadic and len(args) != len(op.arguments):
+        raise ArgumentTypeError(
+            f"`{op.name}`", f"{len(op.arguments)} arrays ({', '.join(op.arguments)})",
+            f"{len(args)}",
+        )
+    unknown = [k for k in attrs if k not in op.required]
+    missing = [k for k in op.required if k not in attrs]
+    if unknown or missing:
+        raise ArgumentTypeError(
+            f"`{op.name}`", f"the arguments {', '.join((*op.arguments, *op.required))}",
+            "unknown " + ", ".join(unknown) if unknown else "nothing for " + ", ".join(missing),
+        )
+
+
+def freed(node: Node) -> GraphFreedError:
+    """The error of a second pull through values that the first let go of."""
+    assert node.saved is FREED
+    return GraphFreedError(
+        f"gradient through {where(node)}",
+        "the values it saved",
+        "nothing: an earlier backward (or gradient of a tape that is not persistent) freed them",
+        "the first time, call backward(retain_graph=True) or use GradientTape(persistent=True)",
+    )

@@ -1,0 +1,196 @@
+"""What recording is doing right now: one immutable record in a context variable.
+
+Threads and asyncio tasks each see their own; a new thread starts from the default. Every change
+is a `replace` that is undone in a `finally`, so an exception or Ctrl-C leaves nothing behind.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ContextDecorator, contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+OFF, REQUIRED, ALL, SPECIAL = 0, 1, 2, 4
+"""Recording modes. `OFF`: nothing; `REQUIRED`: what comes from `requires_grad`; `ALL`: also what
+comes from variables and watched tensors, because a tape is active. The bit `SPECIAL` sends an
+operation to `core.record.special` (overrides, kept values, recorded lines)."""
+
+
+class State(NamedTuple):
+    """One setting of everything that decides whether and how operations are recorded."""
+
+    mode: int = REQUIRED
+    enabled: bool = True
+    inference: bool = False
+    tapes: tuple[Any, ...] = ()
+    overrides: tuple[Any, ...] = ()
+    keep_values: bool = False
+    lines: bool = False
+
+
+_variable: ContextVar[State] = ContextVar("pullback_state", default=State())
+state: Callable[[], State] = _variable.get
+
+
+def change(**fields: Any) -> State:
+    """Set fields of the current state, work out the mode anew, and return the state before."""
+    before = state()
+    after = before._replace(**fields)
+    level = OFF if not after.enabled else ALL if after.tapes else REQUIRED
+    special = SPECIAL if after.overrides or after.keep_values or after.lines else 0
+    _variable.set(after._replace(mode=level | special if level else OFF))
+    return before
+
+
+def restore(before: State) -> None:
+    """Put back a state that `change` returned."""
+    _variable.set(before)
+
+
+@contextmanager
+def setting(**fields: Any) -> Iterator[None]:
+    """Hold fields of the state at other values inside a block."""
+    before = state()
+    change(**fields)
+    try:
+        yield
+    finally:
+        change(**{name: getattr(before, name) for name in fields})
+
+
+_QUIET = State(mode=OFF, enabled=False)
+
+
+def quiet() -> State:
+    """Turn recording off with the least work (hot path); `restore` undoes it."""
+    before = state()
+    if before.mode:
+        _variable.set(_QUIET if not before.tapes else before._replace(mode=OFF, enabled=False))
+    return before
+
+
+class _Grad(ContextDecorator):
+    """A context manager and decorator that holds recording on or off; entered any number of times.
+
+    The state before is kept on a stack, so that one object may be nested in itself.
+    """
+
+    _fields: Mapping[str, bool] = {}
+
+    def __init__(self) -> None:
+        self._before: list[State] = []
+
+    def __enter__(self) -> None:
+        self._before.append(change(**self._fields))
+
+    def __exit__(self, *exc: object) -> None:
+        before = self._before.pop()
+        change(enabled=before.enabled, inference=before.inference)
+
+    def _recreate_cm(self) -> "_Grad":
+        return self.__class__()
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        made.__init__()  # type: ignore[misc]  # used bare, as `@no_grad`
+        return made(function)
+
+
+class no_grad(_Grad):
+    """Record nothing inside the block; also a decorator, with or without parentheses.
+
+    >>> import pullback as pb
+    >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
+    >>> with pb.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    _fields = {"enabled": False}
+
+
+class enable_grad(_Grad):
+    """Record again inside a `no_grad` block; also a decorator, with or without parentheses.
+
+    >>> import pullback as pb
+    >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
+    >>> with pb.no_grad(), pb.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
+
+    _fields = {"enabled": True, "inference": False}
+
+
+class set_grad_enabled:
+    """Turn recording on or off at once; as a context manager, until the block ends.
+
+    >>> import pullback as pb
+    >>> x = pb.tensor([1.0], requires_grad=True)
+    >>> with pb.set_grad_enabled(False):
+    ...     y = x * 2
+    >>> y.requires_grad, pb.is_grad_enabled()
+    (False, True)
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self._before = change(enabled=bool(mode))
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        change(enabled=self._before.enabled)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """As a decorator: undo the change made at construction, hold it during each call."""
+        mode = state().enabled
+        change(enabled=self._before.enabled)
+        return (enable_grad if mode else no_grad)(function)
+
+
+class inference_mode(_Grad):
+    """Like `no_grad`, for code that will never be differentiated; `inference_mode(False)` is off.
+
+    >>> import pullback as pb
+    >>> x = pb.tensor([1.0], requires_grad=True)
+    >>> @pb.inference_mode()
+    ... def predict(x):
+    ...     return x * 2
+    >>> predict(x).requires_grad
+    False
+    """
+
+    _fields = {"enabled": False, "inference": True}
+
+    def __new__(cls, mode: Any = True) -> Any:
+        return super().__new__(cls, mode if callable(mode) else None)
+
+    def __init__(self, mode: Any = True) -> None:
+        super().__init__()
+        if mode is False:
+            self._fields = {}
+
+    def _recreate_cm(self) -> "_Grad":
+        return inference_mode(bool(self._fields))
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations on tensors that require gradients are recorded in this thread.
+
+    >>> is_grad_enabled()
+    True
+    """
+    return state().enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether `inference_mode` is on in this thread.
+
+    >>> is_inference_mode_enabled()
+    False
+    """
+    return state().inference

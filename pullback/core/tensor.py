@@ -1,0 +1,386 @@
+"""`Tensor`: an array and, when it is tracked, the node that says where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy
+
+from ..arrays import SCALARS, adapters, is_array
+from ..errors import ArgumentError, ArgumentTypeError, DtypeError
+from . import state as _state
+from .node import Leaf, Node, new, note, notes
+
+
+class Tensor:
+    """An array that remembers how it was computed, where somebody wants to differentiate it.
+
+    `Tensor(array)` keeps the array it is handed, with no copy; numbers and nested sequences are
+    turned into one. Operators and methods are the Array API standard's.
+
+    >>> import pullback as pb
+    >>> x = pb.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> pb.sum(x * x).backward()
+    >>> x.grad
+    Tensor([2., 4., 6.])
+    """
+
+    __slots__ = ("__weakref__", "_base", "_data", "_node", "_views")
+
+    _data: Any
+    _node: Node | None
+    _base: Any
+    _views: Any
+    _out: ClassVar[type[Tensor]]
+    __array_priority__ = 1000
+    _assignable: ClassVar[bool] = False  # a Variable may be written while it is watched
+
+    def __init__(self, data: Any, requires_grad: bool = False) -> None:
+        if isinstance(data, Tensor):
+            data = data._data
+        elif not is_array(data):
+            data = adapters[float].asarray(data)
+        self._data = data
+        self._node = None
+        if requires_grad:
+            self.requires_grad_()
+
+    # What it is -----------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Any:
+        """The raw array, of whatever library; writing to it is not noticed by any check."""
+        return self._data
+
+    @property
+    def node(self) -> Node | None:
+        """The recorded operation this came from, a `Leaf`, or None when nothing is tracked."""
+        return self._node
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return tuple(self._data.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """The element type, as the array's library names it."""
+        return self._data.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._data.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        total = 1
+        for length in self._data.shape:
+            total *= length
+        return total
+
+    @property
+    def device(self) -> Any:
+        """Where the array lives, as its library names it."""
+        return getattr(self._data, "device", "cpu")
+
+    def numpy(self) -> Any:
+        """The values as a NumPy array that shares memory where the library can.
+
+        >>> import pullback as pb
+        >>> pb.tensor([1.0, 2.0]).numpy()
+        array([1., 2.])
+        """
+        return numpy.asarray(self._data)
+
+    def item(self) -> Any:
+        """The one entry as a Python number.
+
+        >>> import pullback as pb
+        >>> pb.tensor([3.0]).item()
+        3.0
+        """
+        return self.numpy().item()
+
+    def tolist(self) -> Any:
+        """The entries as nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return numpy.array(self._data, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        text = numpy.array2string(self.numpy(), separator=", ", prefix="Tensor(")
+        dtype = str(self.dtype).rpartition(".")[2]
+        tail = "" if dtype in ("float64", "int64", "bool") else f", dtype={dtype}"
+        if self.requires_grad:
+            node = self._node
+            tail += ", requires_grad=True" if isinstance(node, Leaf) else f", from={node.name()}"  # type: ignore[union-attr]
+        return f"Tensor({text}{tail})"
+
+    def __len__(self) -> int:
+        if not self._data.shape:
+            raise ArgumentTypeError("len() of a Tensor", "at least one axis", "shape ()")
+        return int(self._data.shape[0])
+
+    def __bool__(self) -> bool:
+        return bool(self._data)
+
+    def __float__(self) -> float:
+        return float(self.item() if self.ndim else self._data)
+
+    def __int__(self) -> int:
+        return int(self.item() if self.ndim else self._data)
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        return self.numpy().__index__()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and not self.ndim else format(str(self), spec)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if self._node is not None and not self.is_leaf:
+            raise ArgumentError(
+                "copy.deepcopy of a Tensor", "a leaf", f"a result of `{self._node.name()}`",
+                "copy `x.detach()`",
+            )
+        copied = wrap(type(self), numpy.array(self._data))
+        if self._node is not None:
+            copied._node = Leaf(copied._data, self._node.level)
+        memo[id(self)] = copied
+        return copied
+
+    # PyTorch's life of a tensor -------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on it are recorded outside tapes too, for `backward`."""
+        node = self._node
+        return node is not None and node.level == _state.REQUIRED
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self.requires_grad_(wanted)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Turn recording on or off for a leaf, in place, and return it.
+
+        Raises `DtypeError` for integers and booleans, `ArgumentError` for a computed tensor.
+        """
+        if requires_grad == self.requires_grad:
+            return self
+        if not requires_grad:
+            if not self.is_leaf:
+                raise ArgumentError(
+                    "requires_grad = False", "a leaf", f"a result of `{self._node.name()}`",  # type: ignore[union-attr]
+                    "use x.detach() for a tensor without history",
+                )
+            self._node = None
+            return self
+        check_inexact(self._data, "requires_grad")
+        if self._node is not None and not self.is_leaf:
+            raise ArgumentError(
+                "requires_grad = True", "a leaf", f"a result of `{self._node.name()}`",
+                "use x.detach().requires_grad_()",
+            )
+        self._node = Leaf(self._data, _state.REQUIRED, trainable=True)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it was given rather than computed from something tracked."""
+        return self._node is None or isinstance(self._node, Leaf)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The recorded operation that computed it; None for a leaf."""
+        return None if self.is_leaf else self._node
+
+    @property
+    def grad(self) -> Any:
+        """What `backward` has accumulated here: a Tensor, or None.
+
+        For a computed tensor, only after `retain_grad()`.
+        """
+        node = self._node
+        if isinstance(node, Leaf):
+            return node.grad
+        found = notes.get(node) if node is not None else None
+        return found.retained if found is not None else None
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise ArgumentTypeError("x.grad = …", "a Tensor or None", type(value).__name__)
+            if value.shape != self.shape:
+                raise ArgumentError("x.grad = …", f"shape {self.shape}", f"shape {value.shape}")
+        node = self._node
+        if node is None:
+            if value is not None:
+                raise ArgumentError(
+                    "x.grad = …", "a tensor that requires gradients", "one that does not",
+                    "call x.requires_grad_() first",
+                )
+        elif isinstance(node, Leaf):
+            node.grad = value
+        else:
+            note(node).retained = value
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this computed tensor in `grad` on the next `backward`."""
+        if self._node is None:
+            raise _untracked("retain_grad()")
+        if not self.is_leaf:
+            note(self._node).retains = True
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> Handle:
+        """Call `hook(gradient)` whenever this tensor's gradient is computed.
+
+        What it returns, unless None, takes the gradient's place. `remove()` on the returned
+        handle takes the hook away.
+
+        >>> import pullback as pb
+        >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
+        >>> handle = x.register_hook(lambda g: g * 10)
+        >>> pb.sum(x).backward()
+        >>> x.grad
+        Tensor([10., 10.])
+        """
+        if self._node is None:
+            raise _untracked("register_hook()")
+        hooks = note(self._node).hooks
+        key = max(hooks, default=0) + 1
+        hooks[key] = hook
+        return Handle(hooks, key)
+
+    def detach(self) -> Any:
+        """The same values, sharing memory, with no history.
+
+        >>> import pullback as pb
+        >>> pb.tensor([1.0], requires_grad=True).detach().requires_grad
+        False
+        """
+        return wrap(self._out, self._data)
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+        overrides: Any = None,
+    ) -> None:
+        """Add d self / d leaf, times `gradient`, to the `grad` of every leaf that requires it.
+
+        gradient      the cotangent, of this tensor's shape; may be left out for one entry only
+        retain_graph  keep what the gradient needs, so that it can be asked for again
+        create_graph  record the computation of the gradient, for a second derivative
+        inputs        only these leaves (or retained tensors) receive a gradient
+        overrides     {operation: registered name or rule} in force for this one pull
+        """
+        from .backward import backward
+
+        backward([self], [gradient], retain_graph, create_graph, inputs, overrides)
+
+    def __iter__(self) -> Iterator[Any]:
+        for i in range(len(self)):
+            yield self[i]  # type: ignore[index]  # bound in ops.operators
+
+
+Tensor._out = Tensor
+
+
+class Handle:
+    """Takes away what a `register_…` call put in place; also a context manager."""
+
+    def __init__(self, table: dict[Any, Any], key: Any) -> None:
+        self._table, self._key = table, key
+
+    def remove(self) -> None:
+        """Take it away; a second call does nothing."""
+        self._table.pop(self._key, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def wrap(cls: type, data: Any, node: Node | None = None) -> Any:
+    """A tensor of a class around a raw array, with none of the constructor's checks."""
+    made = new(cls)
+    made._data = data
+    made._node = node
+    return made
+
+
+def raw(value: Any) -> Any:
+    """The array inside a Tensor; anything else as it is."""
+    return value._data if isinstance(value, Tensor) else value
+
+
+def node_of(value: Any) -> Node | None:
+    """The node of a Tensor; None of anything else."""
+    return value._node if isinstance(value, Tensor) else None
+
+
+def is_inexact(data: Any) -> bool:
+    """Whether a raw array holds real or complex floating numbers, the ones with derivatives."""
+    dtype = data.dtype
+    kind = getattr(dtype, "kind", None)
+    if kind is None:  # PyTorch's dtypes say it otherwise
+        return bool(getattr(dtype, "is_floating_point", False) or getattr(dtype, "is_complex", 0))
+    return kind in "fc" or (kind == "V" and "float" in str(dtype))
+
+
+def check_inexact(data: Any, who: str) -> None:
+    """Raise a `DtypeError` unless an array can have a derivative."""
+    if not is_inexact(data):
+        raise DtypeError(
+            who, "a real or complex floating dtype", f"dtype {data.dtype}",
+            "convert it first, as with pullback.astype(x, pullback.float64)",
+        )
+
+
+def _untracked(who: str) -> ArgumentError:
+    return ArgumentError(
+        f"{who} of a Tensor", "a tensor that is tracked", "one that requires no gradient",
+        "call x.requires_grad_() before computing with it",
+    )
+
+
+def to_array(value: Any, like: Any = None) -> Any:
+    """A raw operand: Tensors are unwrapped, numbers kept, sequences made arrays of `like`'s kind.
+
+    Raises `ArgumentTypeError` for anything that is no array.
+    """
+    if isinstance(value, Tensor):
+        return value._data
+    if isinstance(value, SCALARS) or is_array(value):
+        return value
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        adapter = adapters[float if like is None else type(like)]
+        return adapter.asarray([to_list(v) for v in value])
+    if hasattr(value, "__array__"):
+        return numpy.asarray(value)
+    raise ArgumentTypeError(
+        "operand", "a Tensor, an array, a number or a sequence of numbers",
+        f"a {type(value).__name__}",
+    )
+
+
+def to_list(value: Any) -> Any:
+    """Nested sequences with any Tensors inside replaced by their arrays."""
+    if isinstance(value, (list, tuple)):
+        return [to_list(v) for v in value]
+    return raw(value)
