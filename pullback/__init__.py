@@ -1,9 +1,56 @@
-"""Automatic differentiation in which you own the gradient."""
+"""Automatic differentiation in which you own the gradient.
 
+The front page: every public name, by task. Heavy parts load on first use.
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
+from . import autograd as autograd
+from . import errors as errors
+from . import ops as _ops
+from .core.op import op as op
 from .core.state import enable_grad as enable_grad
 from .core.state import inference_mode as inference_mode
 from .core.state import is_grad_enabled as is_grad_enabled
+from .core.state import is_inference_mode_enabled as is_inference_mode_enabled
 from .core.state import no_grad as no_grad
 from .core.state import set_grad_enabled as set_grad_enabled
 from .core.tensor import Tensor as Tensor
+from .custom.function import Function as Function
+from .custom.function import once_differentiable as once_differentiable
+from .custom.gradient import custom_gradient as custom_gradient
+from .custom.override import Operation as Operation
+from .custom.override import override_gradient as override_gradient
+from .custom.override import register_gradient as register_gradient
+from .custom.override import registered_gradient as registered_gradient
+from .custom.ready import *
+from .errors import OverrideWarning as OverrideWarning
+from .errors import PullbackError as PullbackError
 from .ops import *
+from .recording import debug as debug
+from .recording import keep_values as keep_values
+from .tape import GradientTape as GradientTape
+from .variable import Variable as Variable
+
+if TYPE_CHECKING:
+    from . import nn as nn
+    from . import optim as optim
+    from . import random as random
+    from . import tf as tf
+    from . import torch as torch
+
+__version__ = "0.1.0"
+
+_LAZY = {"nn", "optim", "random", "tf", "torch"}
+
+
+def __getattr__(name: str) -> object:
+    """Load a part of the library that not everybody needs."""
+    if name in _LAZY:
+        return _import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'pullback' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -47,6 +47,10 @@ class ArgumentTypeError(PullbackError, TypeError):
     """An argument has a type that cannot be used."""
 
 
+class PositionError(PullbackError, IndexError):
+    """An index or an axis that an array does not have."""
+
+
 class MixedLibrariesError(PullbackError, TypeError):
     """Arrays of two array libraries met in one operation."""
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 import tests.rows
+from pullback.core.op import OPS
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Sample:
 
     def draw(self, rng: np.random.Generator, dtype: str = "float64") -> np.ndarray:
         if self.make is not None:
-            return np.asarray(self.make(rng))
+            made = np.asarray(self.make(rng))
+            return made.astype(dtype) if made.dtype.kind in "fc" else made
         if self.dtype == "bool":
             return rng.random(self.shape) < 0.5
         if self.dtype.startswith(("int", "uint")):
@@ -91,6 +94,38 @@ class Row:
     @property
     def id(self) -> str:
         return f"{self.name}[{self.label}]" if self.label else self.name
+
+    @property
+    def elementwise(self) -> bool:
+        """Whether it can be called on other shapes than the samples'."""
+        if any(sample.make is not None for sample in self.args):
+            return False
+        found = OPS.get(self.name)
+        return self.broadcast or (found is not None and found.op.elementwise)  # type: ignore[attr-defined]
+
+    def rng(self, salt: int = 0) -> np.random.Generator:
+        """Random numbers that are the same in every run, and others for every row."""
+        return np.random.default_rng([zlib.crc32(self.id.encode()), salt])
+
+    def draw(
+        self, dtype: str = "float64", salt: int = 0, shapes: Sequence[tuple[int, ...]] | None = None
+    ) -> list[np.ndarray]:
+        """Arguments: an array for each sample, none of which can be written to."""
+        rng = self.rng(salt)
+        samples = self.args
+        if shapes is not None:
+            samples = tuple(
+                replace(s, shape=shape) for s, shape in zip(samples, shapes, strict=True)
+            )
+        drawn = [np.array(sample.draw(rng, dtype)) for sample in samples]
+        for array in drawn:
+            array.flags.writeable = False
+        return drawn
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        real = ("float64", "float32")
+        return (*real, "complex128", "complex64") if self.complex else real
 
 
 def all_rows() -> list[Row]:

@@ -46,6 +46,12 @@ class Adapter(Protocol):
     def write(self, array: Any, value: Any) -> Any:
         """Overwrite an array's entries and return it."""
 
+    def assign(self, array: Any, index: Any, value: Any) -> Any:
+        """`array[index] = value`; the array written, which is another one for a scalar."""
+
+    def accumulate(self, array: Any, index: Any, value: Any) -> Any:
+        """`array[index] += value`, adding up where the index names an entry more than once."""
+
 
 class _Adapters(dict[type, Any]):
     """type -> adapter, found on first sight of the type."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy
+
+from . import numpy_nn, numpy_shapes
 
 _SCALAR_KERNELS: dict[str, Callable[..., Any]] = {
     # On NumPy's scalars the operators are 10 x quicker than the ufuncs.
@@ -17,6 +20,54 @@ _SCALAR_KERNELS: dict[str, Callable[..., Any]] = {
 }
 
 
+@numpy.errstate(invalid="raise", divide="ignore")
+def _checked_quotient(x1: Any, x2: Any) -> Any:
+    return x1 / x2
+
+
+def quotient(x1: Any, x2: Any) -> Any:
+    """x1 / x2, and 0 where both are 0: a look for zeros while that is cheap, else a try.
+
+    An infinite derivative is an answer like another: other quotients by 0 do not warn.
+    """
+    if not getattr(x2, "shape", ()):
+        if x2:
+            return x1 / x2
+    elif x2.size < 1000 and numpy.count_nonzero(x2) == x2.size:
+        return x1 / x2
+    try:
+        return _checked_quotient(x1, x2)
+    except FloatingPointError:
+        with numpy.errstate(divide="ignore"):
+            return x1 / numpy.where((x1 == 0) & (x2 == 0), 1, x2)
+
+
+def power(x1: Any, x2: Any) -> Any:
+    """x1 ** x2, by the operator, which is quick for 2, 1/2 and -1; NumPy is slow for cubes."""
+    if x2.__class__ in (int, float) and x2 == 3 and x1.dtype.kind in "fc":
+        return x1 * x1 * x1
+    return x1**x2
+
+
+def rounded(x: Any) -> Any:
+    """The nearest whole numbers: `numpy.round` is a slow way to `numpy.rint`, for floats."""
+    return numpy.rint(x) if x.dtype.kind in "fc" else numpy.round(x)
+
+
+def make_complex(re: Any, im: Any) -> Any:
+    """re + i · im, infinite parts too (i · ∞ has a NaN for its real part)."""
+    dtype = numpy.result_type(re, im, numpy.complex64)
+    out = numpy.empty(numpy.broadcast_shapes(numpy.shape(re), numpy.shape(im)), dtype)
+    out.real, out.imag = re, im
+    return out
+
+
+_KERNELS: dict[str, Callable[..., Any]] = {
+    "cbrt": numpy.cbrt, "make_complex": make_complex, "pow": power, "quotient": quotient,
+    "round": rounded, **numpy_shapes.KERNELS,
+}
+
+
 class NumPy:
     """The adapter of `numpy.ndarray`, NumPy's scalars and Python's numbers."""
 
@@ -24,8 +75,13 @@ class NumPy:
     namespace = numpy
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
-        """NumPy's own functions serve, but for scalars."""
-        return _SCALAR_KERNELS.get(name) if issubclass(cls, numpy.generic) else None
+        """NumPy's own functions serve, but for scalars and for what is in `numpy_nn`."""
+        if name in numpy_nn.LAZY:
+            return getattr(importlib.import_module(numpy_nn.LAZY[name]), name)
+        if issubclass(cls, numpy.generic) and name in _SCALAR_KERNELS:
+            return _SCALAR_KERNELS[name]
+        known = issubclass(cls, (numpy.ndarray, numpy.generic))  # else one of Python's numbers
+        return _KERNELS.get(name) or numpy_nn.KERNELS.get(name) if known else None
 
     def rank(self, cls: type) -> int:
         """Arrays before scalars before Python's numbers."""
@@ -55,7 +111,33 @@ class NumPy:
 
     def write(self, array: Any, value: Any) -> Any:
         """`array[...] = value`."""
-        array[...] = value
+        return self.assign(array, ..., value)
+
+    def assign(self, array: Any, index: Any, value: Any) -> Any:
+        """`array[index] = value`; a scalar becomes an array that can be written."""
+        if not isinstance(array, numpy.ndarray):
+            array = numpy.array(array)
+        array[index] = value
+        return array
+
+    def accumulate(self, array: Any, index: Any, value: Any) -> Any:
+        """`array[index] += value`, in which entries named more than once receive every value."""
+        if not isinstance(array, numpy.ndarray):
+            array = numpy.array(array)
+        if not array.flags.c_contiguous:
+            numpy.add.at(array, index, value)
+            return array
+        # On flat positions `add.at` is 5 x quicker than on rows.
+        first = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+        if isinstance(first, numpy.ndarray) and first.dtype.kind == "i" and array.ndim > 1:
+            rows = numpy.arange(array.shape[0])[first]
+            row = array[0].size if array.shape[0] else 0
+            inside = numpy.arange(row).reshape(array.shape[1:])
+            flat = rows[(..., *(None,) * inside.ndim)] * row + inside
+        else:
+            flat = numpy.arange(array.size).reshape(array.shape)[index]
+        spread = numpy.broadcast_to(value, flat.shape)
+        numpy.add.at(array.reshape(-1), flat.reshape(-1), spread.reshape(-1))
         return array
 
 

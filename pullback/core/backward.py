@@ -13,11 +13,11 @@ from .cotangent import conjugated, is_complex, wrapped
 from .node import Leaf, Node, note
 from .op import OPS
 from .pull import pull
-from .state import REQUIRED, setting
+from .state import REQUIRED, pulling, restore, setting
 from .tensor import Tensor, raw, to_array, wrap
 
 make_overrides: Callable[[Any], Any]
-"""Set by `custom.override`: turns {operation: rule} into what `pull` asks per node."""
+"""Set by `custom.override`: turns {operation: rule} into what `pull` asks for each node."""
 
 
 def backward(
@@ -100,14 +100,16 @@ def _pull(
     roots: dict[Node, Any], wanted: list[Node] | None, create: bool, keep: bool, overrides: Any,
     cls: type,
 ) -> dict[Node, Any]:
+    free = 0 if keep else REQUIRED
     rules = make_overrides(overrides) if overrides else None
-    with setting(enabled=create):
-        found = pull(
-            roots, wanted, record=create, free=0 if keep else REQUIRED, overrides=rules, cls=cls
-        )
-    if rules is not None:
-        rules.finish()
-    return found
+    if create:
+        with setting(enabled=True):
+            return pull(roots, wanted, record=True, free=free, overrides=rules, cls=cls)
+    before = pulling()
+    try:
+        return pull(roots, wanted, free=free, overrides=rules, cls=cls)
+    finally:
+        restore(before)
 
 
 def _roots(

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy
 
 from ..errors import RuleError
 from .op import OPS
 from .tensor import Tensor
 
 
-def project(g: Any, node: Any, who: str = "") -> Any:
+def _cotangent() -> str:
+    return "cotangent"
+
+
+def project(g: Any, node: Any, who: Callable[[], str] = _cotangent) -> Any:
     """Bring what a rule returned into the space of the node it belongs to.
 
     Axes that broadcasting added or stretched are summed, a real space takes the real part, the
-    dtype becomes the node's. Works on raw arrays and on Tensors.
+    dtype becomes the node's. Works on raw arrays and on Tensors. `who` tells an error's first line.
 
     Raises `RuleError` when the shape cannot have come from broadcasting.
     """
@@ -25,12 +32,14 @@ def project(g: Any, node: Any, who: str = "") -> Any:
     return g
 
 
-def unbroadcast(g: Any, shape: tuple[int, ...], who: str = "") -> Any:
+def unbroadcast(
+    g: Any, shape: tuple[int, ...], who: Callable[[], str] = _cotangent
+) -> Any:
     """Sum over the axes along which `shape` was stretched to become `g.shape`."""
     extra = len(g.shape) - len(shape)
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, g.shape[extra:], strict=True)):
         raise RuleError(
-            who or "cotangent", f"shape {tuple(shape)}", f"shape {tuple(g.shape)}",
+            who(), f"shape {tuple(shape)}", f"shape {tuple(g.shape)}",
             "return a gradient of the shape of the argument",
         )
     if extra:
@@ -48,15 +57,27 @@ def cast(g: Any, dtype: Any) -> Any:
     return g if g.dtype == dtype else OPS["astype"](g, dtype)
 
 
+class _Complex(dict[Any, bool]):
+    """dtype of any library -> whether it is complex, found out once."""
+
+    def __missing__(self, dtype: Any) -> bool:
+        kind = getattr(dtype, "kind", None)
+        found = kind == "c" if kind is not None else bool(getattr(dtype, "is_complex", False))
+        self[dtype] = found
+        return found
+
+
+complex_dtypes = _Complex()
+
+
 def is_complex(value: Any) -> bool:
     """Whether an array or Tensor holds complex numbers."""
-    return is_complex_dtype(value.dtype)
+    return complex_dtypes[value.dtype]
 
 
 def is_complex_dtype(dtype: Any) -> bool:
-    """Whether a dtype of any library is complex."""
-    kind = getattr(dtype, "kind", None)
-    return kind == "c" if kind is not None else bool(getattr(dtype, "is_complex", False))
+    """Whether a dtype, as any library names it, is complex."""
+    return complex_dtypes[numpy.dtype(dtype) if isinstance(dtype, (str, type)) else dtype]
 
 
 def conjugated(g: Any) -> Any:
@@ -68,7 +89,7 @@ def conjugated(g: Any) -> Any:
     descent goes down. The two differ by a conjugation where a cotangent enters or leaves a pull
     (targets, sources, hooks, hand-written gradient functions), and that is where it is done.
     """
-    return OPS["conj"](g) if is_complex(g) else g
+    return OPS["conj"](g) if complex_dtypes[g.dtype] else g
 
 
 def wrapped(cls: type, g: Any) -> Any:
@@ -80,7 +101,9 @@ def wrapped(cls: type, g: Any) -> Any:
     return made
 
 
-def accumulate(cotangents: dict[Any, Any], node: Any, g: Any, who: str = "") -> None:
+def accumulate(
+    cotangents: dict[Any, Any], node: Any, g: Any, who: Callable[[], str] = _cotangent
+) -> None:
     """Project a cotangent into a node's space and add it to what is there."""
     if g.shape != node.shape or g.dtype != node.dtype:
         g = project(g, node, who)

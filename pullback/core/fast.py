@@ -14,7 +14,7 @@ from typing import Any
 
 from ..arrays import dominant, is_array
 from .cotangent import accumulate, project
-from .node import FREED, Node, new, number, where
+from .node import FREED, Node, holders, new, number, where
 from .op import Op, Rule
 from .record import apply, freed, special
 from .state import ALL, state
@@ -32,7 +32,8 @@ def call_of(op: Op) -> Callable[..., Any]:
 
 
 def _general(op: Op) -> Callable[..., Any]:
-    count, names = len(op.arguments), op.required
+    count, names = len(op.arguments), op.positional
+    most = count + len(names)
     if op.variadic:
 
         def call(*args: Any, **attrs: Any) -> Any:
@@ -41,7 +42,7 @@ def _general(op: Op) -> Callable[..., Any]:
     else:
 
         def call(*args: Any, **attrs: Any) -> Any:
-            if len(args) > count:
+            if count < len(args) <= most:
                 attrs.update(zip(names, args[count:], strict=False))
                 args = args[:count]
             return apply(op, args, attrs)
@@ -70,7 +71,7 @@ def _unary(op: Op) -> Callable[..., Any]:
             out._node = None
             return out
         if mode > ALL:
-            out._node = special(op, (parent,), (a,), d, {}, level)
+            out._node = special(op, (parent,), (a,), d, {}, level, x._out)
             return out
         out._node = node = new(Node)
         node.op = op
@@ -135,7 +136,7 @@ def _binary(op: Op) -> Callable[..., Any]:
             out._node = None
             return out
         if mode > ALL:
-            out._node = special(op, (p, q), (a, b), d, {}, level)
+            out._node = special(op, (p, q), (a, b), d, {}, level, x1._out)
             return out
         out._node = node = new(Node)
         node.op = op
@@ -143,6 +144,12 @@ def _binary(op: Op) -> Callable[..., Any]:
         if keeps:
             ka, kb, kd = keep
             node.saved = (a if ka else None, b if kb else None, d if kd else None)
+        elif q is None:  # see Note [constants are held weakly]
+            hold = holders[b.__class__]
+            node.saved = (None, b if hold is None else hold(b), None)
+        elif p is None:
+            hold = holders[cls]
+            node.saved = (a if hold is None else hold(a), None, None)
         else:
             node.saved = nothing
         node.seq = number()
@@ -190,9 +197,9 @@ def _pull_general(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
             if parent is None:
                 continue
             rule = op.rule(index)
-            r = None if rule is None else rule(g, saved, node, index)
-            if r is None:
+            if rule is None:
                 continue
+            r = rule(g, saved, node, index)
             if r.shape != parent.shape or r.dtype != parent.dtype:
                 r = project(r, parent, _who(rule, node, index))
             old = cotangents.get(parent)
@@ -263,16 +270,16 @@ def _pull_binary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
     return pull
 
 
-def _who(rule: Rule | None, node: Node, index: int) -> str:
-    name = rule.function.__name__ if rule is not None else "?"
-    return f"rule `{name}` of {where(node)}, argument {index}"
+def _who(rule: Rule, node: Node, index: int) -> Callable[[], str]:
+    return lambda: f"rule `{rule.function.__name__}` of {where(node)}, argument {index}"
 
 
-def step_of(op: Op) -> Callable[[Node, Any, dict[Node, Any], Any, bool], None]:
+def step_of(op: Op) -> Callable[[Node, Any, dict[Node, Any], Any, bool, type], None]:
     """The step of any pull: on Tensors when it is recorded, only for the parents needed."""
 
     def step(
-        node: Node, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None, record: bool
+        node: Node, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None, record: bool,
+        cls: type,
     ) -> None:
         saved = node.saved
         if saved is FREED:
@@ -287,8 +294,8 @@ def step_of(op: Op) -> Callable[[Node, Any, dict[Node, Any], Any, bool], None]:
             if parent is None or (needed is not None and parent not in needed):
                 continue
             rule = op.rule(index)
-            r = None if rule is None else rule(g, saved, node, index)
-            if r is not None:
+            if rule is not None:
+                r = rule(g, saved, node, index)
                 accumulate(cotangents, parent, r, _who(rule, node, index))
 
     return step

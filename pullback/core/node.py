@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 new = object.__new__
 number: Callable[[], int] = itertools.count(1).__next__
@@ -20,12 +20,28 @@ FREED: Final = ("freed",)
 """Stands in `Node.saved` once a pull has let go of the saved values."""
 
 
+class _Holders(dict[type, Callable[[Any], Any] | None]):
+    """array type -> how to hold a value without keeping it alive; None where a value is small.
+
+    Note [constants are held weakly]: a constant that no rule reads must not be kept alive, yet a
+    rule put in place after the fact may want to see it, and constants mostly live on anyway.
+    """
+
+    def __missing__(self, cls: type) -> Callable[[Any], Any] | None:
+        found = self[cls] = ref if getattr(cls, "__weakrefoffset__", 0) else None
+        return found
+
+
+holders: Final = _Holders()
+
+
 class Node:
     """One recorded operation.
 
     op       its `Op`: name, rules and `pull`
     parents  a node, or None where nothing is tracked, for each array argument
     saved    what the rules read: by position the inputs, then the output; None where not read
+             (a constant that is not read is held weakly)
     seq      its place in the order of recording
     level    the recording mode from which on its children are recorded (see `core.state`)
     shape, dtype   of the output: the space its cotangent lives in
@@ -80,10 +96,11 @@ class Leaf(Node):
 
     `grad` is where `backward` accumulates, kept here so that no node needs to know its tensor.
     `trainable` leaves are watched by tapes on their own. `data` is the array, for a rule that is
-    put in place after the fact and wants to see its inputs.
+    put in place after the fact and wants to see its inputs. `variable` is a weak reference to the
+    `Variable` it belongs to.
     """
 
-    __slots__ = ("data", "grad", "trainable")
+    __slots__ = ("born", "data", "grad", "trainable", "variable")
 
     op = LEAF
     parents = ()
@@ -92,15 +109,23 @@ class Leaf(Node):
     data: Any
     grad: Any
     trainable: bool
+    variable: Callable[[], Any] | None
+    born: int
 
     def __init__(self, data: Any, level: int, *, trainable: bool = False) -> None:
-        self.seq = number()
+        self.seq = self.born = number()
         self.level = level
         self.shape = tuple(data.shape)
         self.dtype = data.dtype
         self.data = data
         self.grad = None
         self.trainable = trainable
+        self.variable = None
+
+    def renew(self, data: Any) -> None:
+        """Take note of a new value; its number tells which nodes were recorded with an old one."""
+        self.data = data
+        self.seq = number()
 
 
 class Notes:

@@ -90,8 +90,8 @@ class Op:
 
     __slots__ = (
         "_keep", "arguments", "defaults", "differentiable", "elementwise", "flat", "function",
-        "keeps", "kernels", "name", "operate", "pull", "pushes", "refresh", "required", "rules",
-        "saves_shapes", "step", "variadic", "view",
+        "keeps", "kernels", "name", "operate", "positional", "pull", "pushes", "refresh",
+        "required", "rules", "saves_shapes", "step", "variadic", "view",
     )
 
     def __init__(
@@ -113,7 +113,7 @@ class Op:
             zip(positional[len(positional) - len(given) :], given, strict=True)
         )
         self.defaults.update(forward.__kwdefaults__ or {})
-        self.required = (*positional, *only)
+        self.positional, self.required = positional, (*positional, *only)
         if self.variadic:
             self.arguments = (names[code.co_argcount + code.co_kwonlyargcount],)
         self.kernels = Kernels(name, None if native else forward, native)
@@ -125,7 +125,7 @@ class Op:
         self._keep: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self.keeps = flat
         self.pull: Callable[[Node, Any, dict[Node, Any]], None]
-        self.step: Callable[[Node, Any, dict[Node, Any], Any, bool], None]
+        self.step: Callable[[Node, Any, dict[Node, Any], Any, bool, type], None]
         self.function: Callable[..., Any]
         self.operate: Callable[..., Any]
         self.refresh: Callable[[], None] = _nothing
@@ -183,6 +183,12 @@ class Op:
                 raise RuleError(who, "a first parameter `g`", str(names[:1]), "put `g` first")
             names = names[1:]
         reads = tuple(self._read(name, who) for name in names)
+        for keyword in keywords:
+            if keyword not in self.required:
+                raise RuleError(
+                    who, f"keyword-only parameters among {', '.join(self.required) or 'none'}",
+                    repr(keyword), suggestion(keyword, self.required),
+                )
         self.saves_shapes |= SHAPES in reads
         index = self.arguments.index(argument)
         self.rules[index] = Rule(function, reads, keywords, partial)
@@ -242,7 +248,9 @@ def op(
         function.__name__ = function.__qualname__ = own
         function.__doc__ = forward.__doc__
         function.__module__ = forward.__module__
-        function.__wrapped__ = forward  # type: ignore[attr-defined]
+        # What `help` and `inspect.signature` show; bound, so that they leave `xp` out.
+        seen = forward if native else forward.__get__(made)
+        function.__wrapped__ = seen  # type: ignore[attr-defined]
         function.op = made  # type: ignore[attr-defined]
         function.pullback = _attacher(made, "pullback", partial=False)  # type: ignore[attr-defined]
         function.partial = _attacher(made, "partial", partial=True)  # type: ignore[attr-defined]
@@ -262,6 +270,20 @@ def _attacher(made: Op, prefix: str, *, partial: bool) -> Callable[..., Any]:
         return take
 
     return attach
+
+
+def face_of(operation: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a plain function, which prepares the arguments, stand for an operation in public.
+
+    It is found by `find_op`, and its docstring is the operation's.
+    """
+
+    def take(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.op = operation.op  # type: ignore[attr-defined]
+        operation.__doc__ = function.__doc__
+        return function
+
+    return take
 
 
 def find_op(key: Any, known: Iterable[str] = ()) -> Any:

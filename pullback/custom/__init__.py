@@ -1,0 +1,1 @@
+"""One idea, a gradient written by hand, in every spelling people know: one file a way."""

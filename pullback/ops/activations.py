@@ -1,0 +1,367 @@
+"""Activations and what they are made of: sigmoid, erf, softmax, logsumexp.
+
+Kinks: `relu` and `hard_…` have derivative 0 at theirs; `leaky_relu` and `elu` have at 0 the slope
+of their negative side. Wherever it is possible a rule reads `out` and not `x`, because the next
+operation keeps `out` anyway and nobody else may need `x`.
+Infinite entries: `-inf` has weight 0 in a softmax. A slice of nothing but `-inf` has logsumexp
+`-inf`, and then all of its weights, which are the gradient of logsumexp, are 0: never NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..core.op import op
+from ..errors import ArgumentError
+from .exponential import exp, expm1
+from .selecting import where
+from .shaping import reshape
+from .statistics import sum as total_of
+
+__all__ = [
+    "elu", "erf", "erfc", "gelu", "hard_sigmoid", "hard_tanh", "leaky_relu", "log_sigmoid",
+    "log_softmax", "logsumexp", "relu", "sigmoid", "silu", "softmax", "softplus",
+]
+
+
+@op(elementwise=True)
+def relu(xp: Any, x: Any, /) -> Any:
+    """max(x, 0): the derivative is 1 above 0 and 0 elsewhere, at 0 too. NaN stays NaN.
+
+    >>> import numpy as np
+    >>> relu(np.array([-2.0, 3.0]))
+    array([0., 3.])
+    """
+    return xp.maximum(x, xp.zeros_like(x))
+
+
+@relu.pullback("x")
+def pullback_relu(g: Any, out: Any) -> Any:
+    return gate(g, out)
+
+
+@op(elementwise=True)
+def gate(xp: Any, x: Any, control: Any, /) -> Any:
+    """x where control is above 0 (or NaN), else 0; linear in x, and `control` only switches.
+
+    The rule of `relu` is this and not a product with a mask, so that no `0 · ∞` arises where what
+    comes after the relu has an infinite slope at 0.
+
+    >>> import numpy as np
+    >>> gate(np.array([1.0, np.inf]), np.array([5.0, 0.0]))
+    array([1., 0.])
+    """
+    return xp.where(control <= 0, xp.zeros_like(x), x)
+
+
+@gate.pullback("x")
+def pullback_gate(g: Any, control: Any) -> Any:
+    return gate(g, control)
+
+
+@op(elementwise=True)
+def leaky_relu(xp: Any, x: Any, /, negative_slope: float = 0.01) -> Any:
+    """x above 0, negative_slope · x elsewhere; the derivative at 0 is negative_slope.
+
+    >>> import numpy as np
+    >>> leaky_relu(np.array([-2.0, 3.0]), 0.5)
+    array([-1.,  3.])
+    """
+    return xp.where(x > 0, x, x * negative_slope)
+
+
+@leaky_relu.pullback("x")
+def pullback_leaky_relu(g: Any, x: Any, *, negative_slope: float) -> Any:
+    return where(x > 0, g, g * negative_slope)
+
+
+@op(elementwise=True)
+def elu(xp: Any, x: Any, /, alpha: float = 1.0) -> Any:
+    """x above 0, alpha · (exp(x) - 1) elsewhere; the derivative at 0 is alpha.
+
+    Raises `ArgumentError` for a negative alpha.
+
+    >>> import numpy as np
+    >>> elu(np.array([-np.inf, 3.0]), 0.5)
+    array([-0.5,  3. ])
+    """
+    if alpha < 0:
+        raise ArgumentError("argument `alpha` of `elu`", "a number of at least 0", f"{alpha}")
+    zero = xp.zeros_like(x)
+    return xp.where(x > 0, x, alpha * xp.expm1(xp.minimum(x, zero)))
+
+
+@elu.pullback("x")
+def pullback_elu(g: Any, out: Any, *, alpha: float) -> Any:
+    return where(out > 0, g, g * (out + alpha))
+
+
+@op(elementwise=True)
+def hard_tanh(xp: Any, x: Any, /, low: float = -1.0, high: float = 1.0) -> Any:
+    """x limited to [low, high]; the derivative is 1 strictly inside and 0 elsewhere.
+
+    Unlike `clip`, whose derivative is 1 at the limits too.
+
+    >>> import numpy as np
+    >>> hard_tanh(np.array([-3.0, 0.5, 3.0]))
+    array([-1. ,  0.5,  1. ])
+    """
+    return xp.clip(x, low, high)
+
+
+@hard_tanh.pullback("x")
+def pullback_hard_tanh(g: Any, out: Any, *, low: float, high: float) -> Any:
+    return gate(gate(g, out - low), high - out)
+
+
+@op(elementwise=True)
+def hard_sigmoid(xp: Any, x: Any, /) -> Any:
+    """x/6 + 1/2 limited to [0, 1]; the derivative is 1/6 strictly between -3 and 3, else 0.
+
+    >>> import numpy as np
+    >>> hard_sigmoid(np.array([-4.0, 0.0, 4.0]))
+    array([0. , 0.5, 1. ])
+    """
+    return xp.clip(x / 6 + 0.5, 0.0, 1.0)
+
+
+@hard_sigmoid.pullback("x")
+def pullback_hard_sigmoid(g: Any, out: Any) -> Any:
+    return gate(gate(g, out), 1 - out) / 6
+
+
+@op(elementwise=True)
+def sigmoid(xp: Any, x: Any, /) -> Any:
+    """1 / (1 + exp(-x)), with no overflow and exact in both tails.
+
+    pullback  g · out · (1 - out)
+
+    >>> import numpy as np
+    >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
+    array([0. , 0.5, 1. ])
+    """
+    small = xp.exp(-xp.abs(x))
+    return xp.where(x < 0, small, xp.ones_like(small)) / (1 + small)
+
+
+@sigmoid.partial("x")
+def partial_sigmoid(out: Any) -> Any:
+    return (1 - out) * out
+
+
+@op(elementwise=True)
+def log_sigmoid(xp: Any, x: Any, /) -> Any:
+    """log(sigmoid(x)) = min(x, 0) - log(1 + exp(-|x|)), with no overflow.
+
+    pullback  g · (1 - exp(out))
+
+    >>> import numpy as np
+    >>> log_sigmoid(np.array([-1000.0, 1000.0]))
+    array([-1000.,     0.])
+    """
+    return xp.minimum(x, xp.zeros_like(x)) - xp.log1p(xp.exp(-xp.abs(x)))
+
+
+@log_sigmoid.partial("x")
+def partial_log_sigmoid(out: Any) -> Any:
+    return -expm1(out)
+
+
+@op(elementwise=True)
+def softplus(xp: Any, x: Any, /, beta: float = 1.0) -> Any:
+    """log(1 + exp(beta · x)) / beta: a smooth relu, with no overflow and no threshold.
+
+    pullback  g · sigmoid(beta · x) = g · (1 - exp(-beta · out))
+
+    Raises `ArgumentError` unless beta is positive.
+
+    >>> import numpy as np
+    >>> softplus(np.array([-1000.0, 0.0, 1000.0]))
+    array([0.00000000e+00, 6.93147181e-01, 1.00000000e+03])
+    """
+    if not beta > 0:
+        raise ArgumentError("argument `beta` of `softplus`", "a positive number", f"{beta}")
+    rest = xp.log1p(xp.exp(-beta * xp.abs(x)))
+    return xp.maximum(x, xp.zeros_like(x)) + (rest if beta == 1 else rest / beta)
+
+
+@softplus.partial("x")
+def partial_softplus(out: Any, *, beta: float) -> Any:
+    return -expm1(-beta * out)
+
+
+@op(elementwise=True)
+def silu(xp: Any, x: Any, /) -> Any:
+    """x · sigmoid(x), also called swish.
+
+    pullback  g · s · (1 + x · (1 - s)),  s = sigmoid(x)
+
+    >>> import numpy as np
+    >>> silu(np.array([-1000.0, 0.0, 1000.0]))
+    array([  -0.,    0., 1000.])
+    """
+    return x * sigmoid(x)
+
+
+@silu.partial("x")
+def partial_silu(x: Any) -> Any:
+    s = sigmoid(x)
+    return ((1 - s) * x + 1) * s
+
+
+@op(native="erf", elementwise=True)
+def erf(x: Any, /) -> Any:
+    """The error function 2/√π ∫₀ˣ exp(-t²) dt, for real x.
+
+    >>> import numpy as np
+    >>> erf(np.array([-np.inf, 0.0, np.inf]))
+    array([-1.,  0.,  1.])
+    """
+
+
+@erf.partial("x")
+def partial_erf(x: Any) -> Any:
+    return exp(-x * x) * (2 / math.sqrt(math.pi))
+
+
+@op(native="erfc", elementwise=True)
+def erfc(x: Any, /) -> Any:
+    """1 - erf(x), for real x, with no cancellation where erf is nearly 1.
+
+    >>> import numpy as np
+    >>> erfc(np.array([-np.inf, 0.0, np.inf]))
+    array([2., 1., 0.])
+    """
+
+
+@erfc.partial("x")
+def partial_erfc(x: Any) -> Any:
+    return exp(-x * x) * (-2 / math.sqrt(math.pi))
+
+
+_ROOT_HALF = math.sqrt(0.5)
+_DENSITY = 1 / math.sqrt(2 * math.pi)
+_SLOPE, _CUBIC = 2 * math.sqrt(2 / math.pi), 0.044715  # of the argument of the sigmoid
+
+
+@op(elementwise=True)
+def gelu(xp: Any, x: Any, /, approximate: str = "none") -> Any:
+    """x · Φ(x) with the normal distribution function Φ, or its usual approximation by a tanh.
+
+    approximate  "none": Φ(x) = erfc(-x/√2) / 2
+                 "tanh": Φ(x) ≈ (1 + tanh(u)) / 2 = sigmoid(2u),  u = √(2/π) (x + 0.044715 x³)
+
+    Raises `ArgumentError` for another word.
+
+    >>> import numpy as np
+    >>> gelu(np.array([-1.0, 0.0, 1.0]))
+    array([-0.15865525,  0.        ,  0.84134475])
+    """
+    if approximate not in ("none", "tanh"):
+        raise ArgumentError(
+            "argument `approximate` of `gelu`", "'none' or 'tanh'", repr(approximate)
+        )
+    return _normal_cdf(x) * x if approximate == "none" else _sigmoid_cdf(x) * x
+
+
+@gelu.partial("x")
+def partial_gelu(x: Any, *, approximate: str) -> Any:
+    square = x * x
+    if approximate == "none":
+        return exp(square * -0.5) * x * _DENSITY + _normal_cdf(x)
+    s = _sigmoid_cdf(x)
+    return ((1 - s) * x * (square * (3 * _CUBIC * _SLOPE) + _SLOPE) + 1) * s
+
+
+def _normal_cdf(x: Any) -> Any:
+    return erfc(x * -_ROOT_HALF) * 0.5
+
+
+def _sigmoid_cdf(x: Any) -> Any:
+    return sigmoid((x * x * (_CUBIC * _SLOPE) + _SLOPE) * x)
+
+
+@op
+def softmax(xp: Any, x: Any, /, axis: int = -1) -> Any:
+    """exp(x) / Σ exp(x) along an axis, with no overflow.
+
+    pullback  out · (g - Σ g · out)
+
+    `-inf` has weight 0; a slice of nothing but `-inf` has all weights 0.
+
+    >>> import numpy as np
+    >>> softmax(np.array([1000.0, 1000.0, -np.inf]))
+    array([0.5, 0.5, 0. ])
+    """
+    if not x.shape[axis]:
+        return x
+    powers = xp.exp(x - finite_max(xp, x, axis))
+    total = xp.sum(powers, axis=axis, keepdims=True)
+    return powers / xp.where(total == 0, xp.ones_like(total), total)
+
+
+@softmax.pullback("x")
+def pullback_softmax(g: Any, out: Any, *, axis: int) -> Any:
+    weighted = g * out
+    return weighted - out * total_of(weighted, axis=axis, keepdims=True)
+
+
+@op
+def log_softmax(xp: Any, x: Any, /, axis: int = -1) -> Any:
+    """log(softmax(x)) = x - logsumexp(x) along an axis, with no overflow.
+
+    pullback  g - exp(out) · Σ g
+
+    >>> import numpy as np
+    >>> log_softmax(np.array([1000.0, 1000.0, -np.inf]))
+    array([-0.69314718, -0.69314718,        -inf])
+    """
+    if not x.shape[axis]:
+        return x
+    shifted = x - finite_max(xp, x, axis)
+    total = xp.sum(xp.exp(shifted), axis=axis, keepdims=True)
+    return shifted - xp.log(xp.where(total == 0, xp.ones_like(total), total))
+
+
+@log_softmax.pullback("x")
+def pullback_log_softmax(g: Any, out: Any, *, axis: int) -> Any:
+    return g - exp(out) * total_of(g, axis=axis, keepdims=True)
+
+
+@op
+def logsumexp(
+    xp: Any, x: Any, /, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+) -> Any:
+    """log Σ exp(x) over all entries or along axes, with no overflow.
+
+    pullback  g · exp(x - out)
+
+    Nothing, or nothing but `-inf`, gives `-inf`, with gradient 0.
+
+    >>> import numpy as np
+    >>> logsumexp(np.array([1000.0, 1000.0]))
+    np.float64(1000.6931471805599)
+    """
+    axes = tuple(range(len(x.shape))) if axis is None else axis
+    # A sum of nothing is 0, of the right shape, where a maximum of nothing is an error.
+    largest = xp.sum(x, axis=axes, keepdims=True) if 0 in x.shape else finite_max(xp, x, axes)
+    total = xp.log(xp.sum(xp.exp(x - largest), axis=axes, keepdims=True)) + largest
+    return total if keepdims else xp.squeeze(total, axis=axes)
+
+
+@logsumexp.pullback("x")
+def pullback_logsumexp(g: Any, x: Any, out: Any, *, axis: Any, keepdims: bool) -> Any:
+    if not keepdims:
+        ndim = len(x.shape)
+        axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        summed = {a % ndim for a in axes} if ndim else ()
+        kept = tuple(1 if i in summed else n for i, n in enumerate(x.shape))
+        g, out = reshape(g, kept), reshape(out, kept)
+    return exp(x - where(out == -math.inf, 0.0, out)) * g
+
+
+def finite_max(xp: Any, x: Any, axis: Any) -> Any:
+    """The maximum along axes, but 0 where it is infinite, so that it can be subtracted."""
+    largest = xp.max(x, axis=axis, keepdims=True)
+    return xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))

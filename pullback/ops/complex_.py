@@ -1,0 +1,136 @@
+"""Complex numbers: parts, conjugate, angle, and putting them together.
+
+Their derivatives are the true ones of functions of two real variables, in the inner convention of
+Note [transposes inside, adjoints outside]: the cotangent g stands for the map t ↦ Re(g · t).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.cotangent import is_complex, is_complex_dtype
+from ..core.op import OPS, op
+from .arithmetic import abs, quotient
+
+__all__ = ["angle", "conj", "imag", "make_complex", "real"]
+
+
+def _is_real(x: Any) -> bool:
+    dtype = getattr(x, "dtype", None)
+    return dtype is not None and not is_complex_dtype(dtype)
+
+
+@op(name="real", elementwise=True)
+def _real(xp: Any, x: Any, /) -> Any:
+    """The real part of complex x, in memory of its own.
+
+    >>> import pullback as pb
+    >>> pb.real(pb.tensor([1 + 2j])).data.base is None
+    True
+    """
+    return xp.asarray(xp.real(x), copy=True)
+
+
+@_real.pullback("x")
+def pullback_real(g: Any) -> Any:
+    return g
+
+
+def real(x: Any, /) -> Any:
+    """The real part; real x is returned as it is, the very same object.
+
+    >>> import pullback as pb
+    >>> pb.real(pb.tensor([1 + 2j, 3 - 4j]))
+    Tensor([1., 3.])
+    """
+    return x if _is_real(x) else _real(x)
+
+
+@op(name="imag", elementwise=True)
+def _imag(xp: Any, x: Any, /) -> Any:
+    """The imaginary part of complex x, in memory of its own.
+
+    >>> import pullback as pb
+    >>> pb.imag(pb.tensor([1 + 2j])).data.base is None
+    True
+    """
+    return xp.asarray(xp.imag(x), copy=True)
+
+
+@_imag.pullback("x")
+def pullback_imag(g: Any) -> Any:
+    return -1j * g
+
+
+def imag(x: Any, /) -> Any:
+    """The imaginary part; zeros for real x.
+
+    >>> import pullback as pb
+    >>> pb.imag(pb.tensor([1 + 2j, 3 - 4j]))
+    Tensor([ 2., -4.])
+    """
+    return OPS["zeros_like"](x) if _is_real(x) else _imag(x)
+
+
+@op(name="conj", native="conj", elementwise=True)
+def _conj(x: Any, /) -> Any:
+    """The complex conjugate of complex x.
+
+    >>> import pullback as pb
+    >>> pb.conj(1 + 2j)
+    np.complex128(1-2j)
+    """
+
+
+@_conj.pullback("x")
+def pullback_conj(g: Any) -> Any:
+    return conj(g)
+
+
+def conj(x: Any, /) -> Any:
+    """The complex conjugate; real x is returned as it is, the very same object.
+
+    >>> import pullback as pb
+    >>> pb.conj(pb.tensor([1 + 2j, 3 - 4j]))
+    Tensor([1.-2.j, 3.+4.j], dtype=complex128)
+    """
+    return x if _is_real(x) else _conj(x)
+
+
+@op(native="angle", elementwise=True)
+def angle(x: Any, /) -> Any:
+    """The angle in [-π, π] between x and the positive real axis. The derivative at 0 is 0.
+
+    >>> import pullback as pb
+    >>> pb.angle(pb.tensor([2j, -1 + 0j]))
+    Tensor([1.57079633, 3.14159265])
+    """
+
+
+@angle.pullback("x")
+def pullback_angle(g: Any, x: Any) -> Any:
+    if not is_complex(x):
+        return OPS["zeros_like"](g)
+    r = abs(x)
+    return quotient(quotient(-1j * g * conj(x), r), r)
+
+
+@op(elementwise=True)
+def make_complex(xp: Any, real: Any, imag: Any, /) -> Any:
+    """real + i · imag.
+
+    >>> import pullback as pb
+    >>> pb.make_complex(pb.tensor([1.0, 2.0]), pb.tensor([3.0, -4.0]))
+    Tensor([1.+3.j, 2.-4.j], dtype=complex128)
+    """
+    return real + 1j * imag
+
+
+@make_complex.pullback("real")
+def pullback_make_complex_real(g: Any) -> Any:
+    return real(g)
+
+
+@make_complex.pullback("imag")
+def pullback_make_complex_imag(g: Any) -> Any:
+    return -imag(g)

@@ -1,0 +1,408 @@
+"""Convolutions and pools over the last axes of arrays of shape (examples, channels, …).
+
+A convolution is what neural networks call one: the window is not flipped. It is linear in its
+input and in its weights, and closed under differentiation with its two adjoints, so the three are
+operations whose rules are each other. So it is with the pools.
+Ties in a maximum: the first entry, in the order of memory, receives the whole cotangent. Padding
+is never a maximum.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..core.op import op
+from ..errors import ArgumentError, ShapeError
+from .shaping import reshape
+
+__all__ = ["avg_pool2d", "conv1d", "conv2d", "conv_transpose2d", "max_pool2d"]
+
+
+class Windows(NamedTuple):
+    """Where the windows of a convolution or a pool lie: a number for each of the last axes."""
+
+    lengths: tuple[int, ...]
+    strides: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]  # before and after
+    dilation: tuple[int, ...]
+
+    def outs(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """How many windows lie on each axis."""
+        return tuple(
+            (size + sum(ends) - apart * (length - 1) - 1) // stride + 1
+            for size, length, stride, ends, apart in zip(sizes, *self, strict=True)
+        )
+
+
+# The three forms of a convolution: Σ g · w · x over all that meet, with one of them left out.
+
+
+@op(native="convolution")
+def convolution(x: Any, w: Any, /, *, windows: Windows, groups: int) -> Any:
+    """out[n, o, p] = Σ w[o, c, k] · x[n, c, p · stride + k · dilation - padding].
+
+    >>> import numpy as np
+    >>> x, w = np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2))
+    >>> convolution(x, w, windows=Windows((2,), (1,), ((0, 0),), (1,)), groups=1)
+    array([[[1., 3., 5.]]])
+    """
+
+
+@convolution.pullback("x")
+def pullback_convolution_x(
+    g: Any, w: Any, shape: Any, *, windows: Windows, groups: int
+) -> Any:
+    sizes = tuple(shape[2:])
+    return convolution_input_adjoint(g, w, windows=windows, sizes=sizes, groups=groups)
+
+
+@convolution.pullback("w")
+def pullback_convolution_w(g: Any, x: Any, *, windows: Windows, groups: int) -> Any:
+    return convolution_weight_adjoint(g, x, windows=windows, groups=groups)
+
+
+@op(native="convolution_input_adjoint")
+def convolution_input_adjoint(
+    y: Any, w: Any, /, *, windows: Windows, sizes: tuple[int, ...], groups: int
+) -> Any:
+    """The transpose of `convolution` in its input, whose last axes have these sizes.
+
+    >>> import numpy as np
+    >>> y, w = np.ones((1, 1, 3)), np.ones((1, 1, 2))
+    >>> valid = Windows((2,), (1,), ((0, 0),), (1,))
+    >>> convolution_input_adjoint(y, w, windows=valid, sizes=(4,), groups=1)
+    array([[[1., 2., 2., 1.]]])
+    """
+
+
+@convolution_input_adjoint.pullback("y")
+def pullback_convolution_input_adjoint_y(
+    g: Any, w: Any, *, windows: Windows, groups: int
+) -> Any:
+    return convolution(g, w, windows=windows, groups=groups)
+
+
+@convolution_input_adjoint.pullback("w")
+def pullback_convolution_input_adjoint_w(
+    g: Any, y: Any, *, windows: Windows, groups: int
+) -> Any:
+    return convolution_weight_adjoint(y, g, windows=windows, groups=groups)
+
+
+@op(native="convolution_weight_adjoint")
+def convolution_weight_adjoint(y: Any, x: Any, /, *, windows: Windows, groups: int) -> Any:
+    """The transpose of `convolution` in its weights.
+
+    >>> import numpy as np
+    >>> y, x = np.ones((1, 1, 3)), np.arange(4.0).reshape(1, 1, 4)
+    >>> valid = Windows((2,), (1,), ((0, 0),), (1,))
+    >>> convolution_weight_adjoint(y, x, windows=valid, groups=1)
+    array([[[3., 6.]]])
+    """
+
+
+@convolution_weight_adjoint.pullback("y")
+def pullback_convolution_weight_adjoint_y(
+    g: Any, x: Any, *, windows: Windows, groups: int
+) -> Any:
+    return convolution(x, g, windows=windows, groups=groups)
+
+
+@convolution_weight_adjoint.pullback("x")
+def pullback_convolution_weight_adjoint_x(
+    g: Any, y: Any, shape: Any, *, windows: Windows, groups: int
+) -> Any:
+    sizes = tuple(shape[2:])
+    return convolution_input_adjoint(y, g, windows=windows, sizes=sizes, groups=groups)
+
+
+def conv1d(
+    x: Any, w: Any, bias: Any = None, /, *, stride: Any = 1, padding: Any = 0,
+    dilation: Any = 1, groups: int = 1,
+) -> Any:
+    """The convolution of x (n, c, length) with w (o, c / groups, k); see `conv2d`.
+
+    >>> import numpy as np
+    >>> conv1d(np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2)))
+    array([[[1., 3., 5.]]])
+    """
+    return _convolved(x, w, bias, stride, padding, dilation, groups, "conv1d", 1)
+
+
+def conv2d(
+    x: Any, w: Any, bias: Any = None, /, *, stride: Any = 1, padding: Any = 0,
+    dilation: Any = 1, groups: int = 1,
+) -> Any:
+    """The convolution of x (n, c, height, width) with w (o, c / groups, k, l), plus bias (o).
+
+    stride, dilation  one number, or one an axis: how far windows, and entries of one, are apart
+    padding           zeros around x: one number, one an axis, a pair (before, after) an axis,
+                      "valid" (none), or "same": as many outputs as ⌈size / stride⌉
+    groups            output channels see only the input channels of their own group
+
+    Raises `ShapeError` where shapes do not fit, `ArgumentError` for a value that has no meaning.
+
+    >>> import numpy as np
+    >>> x, w = np.arange(9.0).reshape(1, 1, 3, 3), np.ones((1, 1, 2, 2))
+    >>> conv2d(x, w, np.array([100.0]))
+    array([[[[108., 112.],
+             [120., 124.]]]])
+    """
+    return _convolved(x, w, bias, stride, padding, dilation, groups, "conv2d", 2)
+
+
+def _convolved(
+    x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, who: str,
+    d: int,
+) -> Any:
+    _check_rank(x, d, "x", who)
+    _check_rank(w, d, "w", who)
+    if groups < 1 or w.shape[0] % groups or x.shape[1] != w.shape[1] * groups:
+        raise ShapeError(
+            f"`{who}` with groups={groups}",
+            "x of shape (n, c, …) and w of shape (o, c / groups, …), o a multiple of groups",
+            f"{tuple(x.shape)} and {tuple(w.shape)}",
+        )
+    windows = _windows(x.shape[2:], w.shape[2:], stride, padding, dilation, who)
+    return _biased(convolution(x, w, windows=windows, groups=groups), bias, who)
+
+
+def conv_transpose2d(
+    x: Any, w: Any, bias: Any = None, /, *, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, dilation: Any = 1, groups: int = 1,
+) -> Any:
+    """The transpose of `conv2d` in its input, of x (n, o, height, width) and w (o, c / groups, k, l).
+
+    output_padding  entries added at the end of each axis, to tell apart the sizes that a strided
+                    convolution maps to one
+
+    >>> import numpy as np
+    >>> conv_transpose2d(np.ones((1, 1, 1, 2)), np.ones((1, 1, 1, 2)), stride=2)
+    array([[[[1., 1., 1., 1.]]]])
+    """
+    who, d = "conv_transpose2d", 2
+    _check_rank(x, d, "x", who)
+    _check_rank(w, d, "w", who)
+    if groups < 1 or x.shape[1] % groups or x.shape[1] != w.shape[0]:
+        raise ShapeError(
+            f"`{who}` with groups={groups}",
+            "x of shape (n, o, …) and w of shape (o, c / groups, …), o a multiple of groups",
+            f"{tuple(x.shape)} and {tuple(w.shape)}",
+        )
+    strides, apart = _each(stride, d, 1, "stride", who), _each(dilation, d, 1, "dilation", who)
+    ends = _padding(padding, d, who)
+    extra = _each(output_padding, d, 0, "output_padding", who)
+    lengths = tuple(w.shape[2:])
+    sizes = tuple(
+        (n - 1) * s - sum(p) + a * (k - 1) + e + 1
+        for n, s, p, a, k, e in zip(x.shape[2:], strides, ends, apart, lengths, extra, strict=True)
+    )
+    windows = Windows(lengths, strides, ends, apart)
+    if min(sizes) < 1 or windows.outs(sizes) != tuple(x.shape[2:]):
+        raise ArgumentError(
+            f"argument `output_padding` of `{who}`", f"less than the stride {strides}", f"{extra}"
+        )
+    out = convolution_input_adjoint(x, w, windows=windows, sizes=sizes, groups=groups)
+    return _biased(out, bias, who)
+
+
+# Pools ------------------------------------------------------------------------------------------
+
+
+@op(native="max_pool")
+def max_pool(x: Any, /, *, windows: Windows) -> Any:
+    """The largest entry of each window.
+
+    >>> import numpy as np
+    >>> max_pool(np.array([[[1.0, 3.0, 2.0]]]), windows=Windows((2,), (1,), ((0, 0),), (1,)))
+    array([[[3., 3.]]])
+    """
+
+
+@max_pool.pullback("x")
+def pullback_max_pool(g: Any, x: Any, out: Any, *, windows: Windows) -> Any:
+    return max_pool_scatter(g, x, out, windows=windows)
+
+
+@op(native="max_pool_scatter")
+def max_pool_scatter(y: Any, x: Any, largest: Any, /, *, windows: Windows) -> Any:
+    """y, added where x has the first entry equal to the window's largest; linear in y.
+
+    >>> import numpy as np
+    >>> x, valid = np.array([[[1.0, 3.0, 2.0]]]), Windows((2,), (1,), ((0, 0),), (1,))
+    >>> max_pool_scatter(np.array([[[5.0, 7.0]]]), x, max_pool(x, windows=valid), windows=valid)
+    array([[[ 0., 12.,  0.]]])
+    """
+
+
+@max_pool_scatter.pullback("y")
+def pullback_max_pool_scatter(g: Any, x: Any, largest: Any, *, windows: Windows) -> Any:
+    return max_pool_gather(g, x, largest, windows=windows)
+
+
+@op(native="max_pool_gather")
+def max_pool_gather(y: Any, x: Any, largest: Any, /, *, windows: Windows) -> Any:
+    """The entries of y where x has the first entry equal to the window's largest; linear in y.
+
+    >>> import numpy as np
+    >>> x, valid = np.array([[[1.0, 3.0, 2.0]]]), Windows((2,), (1,), ((0, 0),), (1,))
+    >>> max_pool_gather(np.array([[[5.0, 7.0, 9.0]]]), x, max_pool(x, windows=valid), windows=valid)
+    array([[[7., 7.]]])
+    """
+
+
+@max_pool_gather.pullback("y")
+def pullback_max_pool_gather(g: Any, x: Any, largest: Any, *, windows: Windows) -> Any:
+    return max_pool_scatter(g, x, largest, windows=windows)
+
+
+def max_pool2d(
+    x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0, dilation: Any = 1
+) -> Any:
+    """The largest entry of each window of x (n, c, height, width).
+
+    stride    one number, or one an axis; left out, windows lie side by side
+    padding   as in `conv2d`, but never as wide as the window: it is -∞ and must not be all there is
+
+    The first of equal entries receives the cotangent.
+
+    >>> import numpy as np
+    >>> max_pool2d(np.arange(16.0).reshape(1, 1, 4, 4), 2)
+    array([[[[ 5.,  7.],
+             [13., 15.]]]])
+    """
+    _check_rank(x, 2, "x", "max_pool2d")
+    windows = _pool_windows(x, window, stride, padding, dilation, "max_pool2d")
+    return max_pool(x, windows=windows)
+
+
+@op(native="sum_pool")
+def sum_pool(x: Any, /, *, windows: Windows) -> Any:
+    """The sum of each window.
+
+    >>> import numpy as np
+    >>> sum_pool(np.array([[[1.0, 3.0, 2.0]]]), windows=Windows((2,), (1,), ((0, 0),), (1,)))
+    array([[[4., 5.]]])
+    """
+
+
+@sum_pool.pullback("x")
+def pullback_sum_pool(g: Any, shape: Any, *, windows: Windows) -> Any:
+    return sum_pool_adjoint(g, windows=windows, sizes=tuple(shape[2:]))
+
+
+@op(native="sum_pool_adjoint")
+def sum_pool_adjoint(y: Any, /, *, windows: Windows, sizes: tuple[int, ...]) -> Any:
+    """The transpose of `sum_pool`, whose input has last axes of these sizes.
+
+    >>> import numpy as np
+    >>> valid = Windows((2,), (1,), ((0, 0),), (1,))
+    >>> sum_pool_adjoint(np.array([[[1.0, 2.0]]]), windows=valid, sizes=(3,))
+    array([[[1., 3., 2.]]])
+    """
+
+
+@sum_pool_adjoint.pullback("y")
+def pullback_sum_pool_adjoint(g: Any, *, windows: Windows) -> Any:
+    return sum_pool(g, windows=windows)
+
+
+def avg_pool2d(x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0) -> Any:
+    """The mean of each window of x (n, c, height, width), zeros of the padding counted.
+
+    The arguments are those of `max_pool2d`.
+
+    >>> import numpy as np
+    >>> avg_pool2d(np.arange(16.0).reshape(1, 1, 4, 4), 2)
+    array([[[[ 2.5,  4.5],
+             [10.5, 12.5]]]])
+    """
+    _check_rank(x, 2, "x", "avg_pool2d")
+    windows = _pool_windows(x, window, stride, padding, 1, "avg_pool2d")
+    return sum_pool(x, windows=windows) / (windows.lengths[0] * windows.lengths[1])
+
+
+# Arguments --------------------------------------------------------------------------------------
+
+
+def _windows(
+    sizes: Any, lengths: Any, stride: Any, padding: Any, dilation: Any, who: str
+) -> Windows:
+    """The windows that the arguments of a user describe, checked."""
+    d = len(lengths)
+    strides, apart = _each(stride, d, 1, "stride", who), _each(dilation, d, 1, "dilation", who)
+    if padding == "same":
+        ends = _same(sizes, lengths, strides, apart)
+    else:
+        ends = _padding(0 if padding == "valid" else padding, d, who)
+    windows = Windows(tuple(lengths), strides, ends, apart)
+    if min(lengths) < 1 or min(windows.outs(tuple(sizes))) < 1:
+        raise ShapeError(
+            f"`{who}`", f"windows of at least 1 that fit into {tuple(sizes)} and its padding",
+            f"windows of {tuple(lengths)}, padding {ends}, dilation {apart}",
+        )
+    return windows
+
+
+def _pool_windows(
+    x: Any, window: Any, stride: Any, padding: Any, dilation: Any, who: str
+) -> Windows:
+    lengths = _each(window, 2, 1, "window", who)
+    stride = lengths if stride is None else stride
+    windows = _windows(x.shape[2:], lengths, stride, padding, dilation, who)
+    if any(max(e) >= n for e, n in zip(windows.padding, lengths, strict=True)):
+        raise ArgumentError(
+            f"argument `padding` of `{who}`", f"less than the window {lengths}",
+            f"{windows.padding}",
+        )
+    return windows
+
+
+def _same(sizes: Any, lengths: Any, strides: Any, apart: Any) -> tuple[tuple[int, int], ...]:
+    ends = []
+    for size, length, stride, a in zip(sizes, lengths, strides, apart, strict=True):
+        total = max(0, (-(-size // stride) - 1) * stride + a * (length - 1) + 1 - size)
+        ends.append((total // 2, total - total // 2))
+    return tuple(ends)
+
+
+def _each(value: Any, d: int, least: int, name: str, who: str) -> tuple[int, ...]:
+    """One integer an axis."""
+    given = tuple(value) if isinstance(value, (tuple, list)) else (value,) * d
+    if len(given) != d or not all(isinstance(n, int) and n >= least for n in given):
+        raise ArgumentError(
+            f"argument `{name}` of `{who}`", f"an integer of at least {least}, or {d} of them",
+            f"{value!r}",
+        )
+    return given
+
+
+def _padding(value: Any, d: int, who: str) -> tuple[tuple[int, int], ...]:
+    """A pair an axis."""
+    given = tuple(value) if isinstance(value, (tuple, list)) else (value,) * d
+    pairs = tuple(tuple(n) if isinstance(n, (tuple, list)) else (n, n) for n in given)
+    fits = len(pairs) == d and all(len(pair) == 2 for pair in pairs)
+    if not fits or not all(isinstance(n, int) and n >= 0 for pair in pairs for n in pair):
+        raise ArgumentError(
+            f"argument `padding` of `{who}`",
+            f"an integer of at least 0, {d} of them, {d} pairs, 'same' or 'valid'", f"{value!r}",
+        )
+    return pairs
+
+
+def _check_rank(x: Any, d: int, name: str, who: str) -> None:
+    if len(x.shape) != d + 2:
+        raise ShapeError(
+            f"argument `{name}` of `{who}`", f"{d + 2} axes", f"shape {tuple(x.shape)}",
+            "add an axis for the examples with expand_dims" if name == "x" else "",
+        )
+
+
+def _biased(out: Any, bias: Any, who: str) -> Any:
+    if bias is None:
+        return out
+    if tuple(bias.shape) != out.shape[1:2]:
+        raise ShapeError(
+            f"argument `bias` of `{who}`", f"shape ({out.shape[1]},)", f"shape {tuple(bias.shape)}"
+        )
+    return out + reshape(bias, (-1,) + (1,) * (len(out.shape) - 2))

@@ -1,0 +1,351 @@
+"""Indexing: reading and writing parts of arrays, and the adjoints that carry gradients back.
+
+An index is what NumPy takes: integers, slices, None, Ellipsis, arrays or lists of integers, boolean
+masks, and tuples of them; Tensors stand wherever arrays do. Reading with integers and slices only
+gives a view. An entry read twice receives the sum of both cotangents; of an entry written twice
+only the value that stayed has a derivative.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ..arrays import adapters, is_array, namespace
+from ..core import writes
+from ..core.cotangent import is_complex
+from ..core.inplace import check_writable, rewrite
+from ..core.op import face_of, op
+from ..core.record import record
+from ..core.tensor import Tensor, is_inexact, raw, to_array, to_list, wrap
+from ..errors import ArgumentTypeError, DtypeError, PositionError, ShapeError
+
+__all__ = ["add_at", "assign_at", "getitem", "set_at", "take", "take_along_axis"]
+
+# Note [indices are normalised]: rules and kernels see an index only after `plain`: integers are
+# Python's, Tensors are raw arrays. The array of a Tensor is copied where a node will keep it,
+# because nothing would notice a later write to an attribute.
+
+
+def plain(index: Any, *, keep: bool = False) -> Any:
+    """An index of Python's integers, slices, None, Ellipsis and raw arrays; copied for `keep`."""
+    if index.__class__ is tuple:
+        return tuple([_part(part, keep) for part in index])
+    return _part(index, keep)
+
+
+def _part(part: Any, keep: bool) -> Any:
+    if part is None or part is Ellipsis or part.__class__ is int or part.__class__ is bool:
+        return part
+    if part.__class__ is slice:
+        return slice(_bound(part.start), _bound(part.stop), _bound(part.step))
+    if isinstance(part, (list, tuple)):
+        part = adapters[float].asarray(to_list(part))
+        return part if part.size else part.astype(int)
+    data = raw(part)
+    if is_array(data):
+        if not data.shape and "int" in str(data.dtype):
+            return operator.index(data)
+        return adapters[data.__class__].copy(data) if keep and data is not part else data
+    if hasattr(data, "__index__"):
+        return operator.index(data)
+    raise ArgumentTypeError(
+        "index", "integers, slices, None, Ellipsis, integer or boolean arrays",
+        f"a {type(part).__name__}",
+    )
+
+
+def _bound(bound: Any) -> Any:
+    return bound if bound is None or bound.__class__ is int else operator.index(bound)
+
+
+def repeats(index: Any) -> bool:
+    """Whether an index has integer arrays, which may name an entry more than once."""
+    parts = index if index.__class__ is tuple else (index,)
+    return any(hasattr(part, "dtype") and "int" in str(part.dtype) for part in parts)
+
+
+def _position_error(who: str, x: Any, error: Exception) -> PositionError:
+    return PositionError(f"`{who}`", f"an index that fits shape {tuple(x.shape)}", str(error))
+
+
+# Reading ------------------------------------------------------------------------------------
+
+
+@op(name="getitem", view=True)
+def _getitem(xp: Any, x: Any, /, index: Any) -> Any:
+    try:
+        taken = x[index]
+        if not taken.shape and taken.__class__ is not x.__class__:
+            # A view also of a single entry, so that writing to it reaches `x`.
+            taken = x[(*index, ...) if index.__class__ is tuple else (index, ...)]
+    except IndexError as error:
+        raise _position_error("getitem", x, error) from None
+    return taken
+
+
+@_getitem.pullback("x")
+def pullback_getitem(g: Any, shape: Any, *, index: Any) -> Any:
+    return scatter(g, index=index, shape=shape)
+
+
+@face_of(_getitem)
+def getitem(x: Any, /, index: Any) -> Any:
+    """x[index], for every index that NumPy takes; a view where integers and slices are all.
+
+    Raises `PositionError` (an `IndexError`) for an index out of range, `ArgumentTypeError` for
+    what is no index.
+
+    >>> import numpy as np
+    >>> getitem(np.array([1.0, 2.0, 3.0]), slice(1, None))
+    array([2., 3.])
+    """
+    if index.__class__ is int:
+        return _getitem(x, index)
+    keep = isinstance(x, Tensor) and x._node is not None
+    return _getitem(x, plain(index, keep=keep))
+
+
+
+@op
+def scatter(xp: Any, x: Any, /, index: Any, shape: Any) -> Any:
+    """Zeros of `shape` with `x` added at `index`: the adjoint of `getitem`.
+
+    >>> import numpy as np
+    >>> scatter(np.array([1.0, 2.0, 3.0]), np.array([0, 2, 0]), (3,))
+    array([4., 0., 2.])
+    """
+    zeros = xp.zeros(shape, dtype=x.dtype)
+    adapter = adapters[zeros.__class__]
+    return (adapter.accumulate if repeats(index) else adapter.assign)(zeros, index, x)
+
+
+@scatter.pullback("x")
+def pullback_scatter(g: Any, *, index: Any) -> Any:
+    return _getitem(g, index)
+
+
+@op(name="take")
+def _take(xp: Any, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    try:
+        return xp.take(x, indices, axis=axis)
+    except IndexError as error:
+        raise _position_error("take", x, error) from None
+
+
+@_take.pullback("x")
+def pullback_take(g: Any, indices: Any, shape: Any, *, axis: int) -> Any:
+    where = (*(slice(None),) * axis, plain(indices))
+    return scatter(g, index=where, shape=shape)
+
+
+@face_of(_take)
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    """The entries of `x` at integer positions along an axis (which 1-d arrays need not name).
+
+    Entries taken more than once receive the sum of their cotangents.
+    Raises `PositionError` for a position out of range, `ShapeError` where the axis is missing.
+
+    >>> import numpy as np
+    >>> take(np.array([1.0, 2.0, 3.0]), np.array([2, 0, 2]))
+    array([3., 1., 3.])
+    """
+    ndim = len(x.shape)
+    if axis is None and ndim != 1:
+        raise ShapeError("`take`", "an axis", f"none for shape {tuple(x.shape)}", "pass axis=0")
+    return _take(x, indices, axis=positive_axis(axis or 0, ndim, "take"))
+
+
+
+def positive_axis(axis: int, ndim: int, who: str) -> int:
+    """An axis counted from the front.
+
+    Raises `PositionError` for one that is not there.
+    """
+    if not -ndim <= axis < ndim:
+        raise PositionError(f"argument `axis` of `{who}`", f"an axis of {ndim}", str(axis))
+    return axis + ndim if axis < 0 else axis
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+    """x[…, indices[…, k, …], …]: positions along one axis, given for each of the other positions.
+
+    `indices` has the rank of `x` and broadcasts against it, but along the axis.
+    Raises `ShapeError` for another rank, `PositionError` for a position out of range.
+
+    >>> import numpy as np
+    >>> take_along_axis(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1], [0]]))
+    array([[2.],
+           [3.]])
+    """
+    if isinstance(indices, Tensor) and not isinstance(x, Tensor):
+        x = wrap(indices._out, x)
+    return getitem(x, along(indices, x.shape, axis))
+
+
+def along(indices: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
+    """The index that takes `indices` along an axis, and every position of the other axes."""
+    positions = raw(to_array(indices))
+    ndim = len(shape)
+    if len(positions.shape) != ndim:
+        raise ShapeError(
+            "`take_along_axis`", f"indices of {ndim} axes, as the array has",
+            f"shape {tuple(positions.shape)}",
+        )
+    arange = namespace(positions).arange
+    index = [arange(n)[(slice(None), *(None,) * (ndim - i - 1))] for i, n in enumerate(shape)]
+    index[positive_axis(axis, ndim, "take_along_axis")] = indices
+    return tuple(index)
+
+
+# Writing ------------------------------------------------------------------------------------
+
+
+@op(name="set_at")
+def _set_at(xp: Any, x: Any, value: Any, /, index: Any) -> Any:
+    adapter = adapters[x.__class__]
+    return _assign(adapter.copy(x), index, value, "set_at")
+
+
+@_set_at.pullback("x")
+def pullback_set_at_x(g: Any, *, index: Any) -> Any:
+    return _set_at(g, 0.0, index)
+
+
+@_set_at.pullback("value")
+def pullback_set_at_value(g: Any, shape: Any, *, index: Any) -> Any:
+    taken = _take_last(g, index) if repeats(index) else _getitem(g, index)
+    return _as_value(taken, shape)
+
+
+def _as_value(taken: Any, shape: tuple[int, ...]) -> Any:
+    """Axes of length 1 in front, which an assigned value may have beyond those of the region."""
+    extra = len(shape) - len(taken.shape)
+    return _getitem(taken, (*(None,) * extra, ...)) if extra > 0 else taken
+
+
+@face_of(_set_at)
+def set_at(x: Any, value: Any, /, index: Any) -> Any:
+    """A copy of `x` in which the entries at `index` are `value`, broadcast and cast to fit.
+
+    Where an integer index names an entry twice, the last value stays, and has the derivative.
+
+    >>> import numpy as np
+    >>> set_at(np.zeros(3), 5.0, 1)
+    array([0., 5., 0.])
+    """
+    _check_value(x, value, "set_at")
+    return _set_at(x, value, plain(index, keep=True))
+
+
+
+@op(name="take_last")
+def _take_last(xp: Any, x: Any, /, index: Any) -> Any:
+    """x[index], but zero where a later part of the index names the same entry: see `set_at`.
+
+    >>> import numpy as np
+    >>> _take_last(np.array([1.0, 2.0]), np.array([0, 0, 1]))
+    array([0., 1., 2.])
+    """
+    taken = x[index]
+    order = xp.reshape(xp.arange(taken.size), taken.shape)
+    writer = adapters[x.__class__].assign(xp.zeros(x.shape, dtype=order.dtype), index, order)
+    return xp.where(writer[index] == order, taken, xp.zeros_like(taken))
+
+
+@_take_last.pullback("x")
+def pullback_take_last(g: Any, shape: Any, *, index: Any) -> Any:
+    zeros = namespace(raw(g)).zeros(shape, dtype=g.dtype)
+    return _set_at(zeros, g, index)
+
+
+@op(name="add_at")
+def _add_at(xp: Any, x: Any, value: Any, /, index: Any) -> Any:
+    adapter = adapters[x.__class__]
+    return _writing(adapter.accumulate, adapter.copy(x), index, value, "add_at")
+
+
+@_add_at.pullback("x")
+def pullback_add_at_x(g: Any) -> Any:
+    return g
+
+
+@_add_at.pullback("value")
+def pullback_add_at_value(g: Any, shape: Any, *, index: Any) -> Any:
+    return _as_value(_getitem(g, index), shape)
+
+
+@face_of(_add_at)
+def add_at(x: Any, value: Any, /, index: Any) -> Any:
+    """A copy of `x` with `value` added to the entries at `index`; duplicates add up.
+
+    >>> import numpy as np
+    >>> add_at(np.zeros(3), np.array([1.0, 2.0, 3.0]), np.array([0, 2, 0]))
+    array([4., 0., 2.])
+    """
+    _check_value(x, value, "add_at")
+    return _add_at(x, value, plain(index, keep=True))
+
+
+
+def assign_at(target: Tensor, index: Any, value: Any) -> None:
+    """target[index] = value, in place: what `Tensor.__setitem__` does.
+
+    The history of the target, of what it is a view of and of the views of that now says where
+    these entries came from; its derivatives are those of `set_at`, but nothing is copied.
+
+    Raises `InplaceError` for a leaf that requires a gradient (while recording), `DtypeError` where
+    the cast would lose a derivative or an imaginary part.
+
+    >>> import pullback as pb
+    >>> w = pb.tensor(3.0, requires_grad=True)
+    >>> y = pb.tensor([0.0, 0.0])
+    >>> assign_at(y, 1, w * w)
+    >>> pb.autograd.grad(pb.sum(y), w)
+    (Tensor(6.),)
+    """
+    check_writable(target, "setitem")
+    _check_value(target, value, "setitem")
+    index = plain(index, keep=True)
+    data = to_array(value, target._data)
+    target._data = written = _assign(target._data, index, data, "setitem")
+    writes.written(written, "setitem")
+    parents = (target._node, value._node if isinstance(value, Tensor) else None)
+    node = None
+    if parents != (None, None):
+        node = record(_set_at.op, parents, (written, data), written, {"index": index})
+    rewrite(target, node)
+
+
+def _assign(array: Any, index: Any, value: Any, who: str) -> Any:
+    return _writing(adapters[array.__class__].assign, array, index, value, who)
+
+
+def _writing(write: Any, array: Any, index: Any, value: Any, who: str) -> Any:
+    """Write with an adapter's method, and say in our words what does not fit."""
+    try:
+        return write(array, index, value)
+    except IndexError as error:
+        raise _position_error(who, array, error) from None
+    except ValueError as error:
+        raise ShapeError(
+            f"`{who}`", "a value that broadcasts to the entries at the index, of an array that "
+            "can be written", str(error), "reshape the value, or copy a read-only array",
+        ) from None
+
+
+def _check_value(x: Any, value: Any, who: str) -> None:
+    data = to_array(value)
+    array = to_array(x)
+    complex_value = is_complex(data) if hasattr(data, "dtype") else isinstance(data, complex)
+    if complex_value and not is_complex(array):
+        raise DtypeError(
+            f"`{who}`", f"a real value, for dtype {array.dtype}", "a complex one",
+            "take its real part or its abs",
+        )
+    if isinstance(value, Tensor) and value._node is not None and not is_inexact(array):
+        raise DtypeError(
+            f"`{who}`", "an array with a floating dtype for a value that is tracked",
+            f"dtype {array.dtype}, in which its derivative would be lost",
+            "convert the array to float first, or detach the value",
+        )

@@ -1,0 +1,212 @@
+"""Joining arrays, and taking them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from ..core.op import OPS, face_of, op
+from ..core.tensor import to_array
+from ..errors import ArgumentError, ShapeError
+from .shaping import axes_of, broadcast_arrays, ravel, reshape
+
+__all__ = ["concat", "meshgrid", "pad", "split", "stack", "unstack"]
+
+
+def _along(axis: int, part: Any) -> tuple[Any, ...]:
+    """The index that is `part` on one axis and everything on those before it."""
+    return (*(slice(None),) * axis, part)
+
+
+def _parts(arrays: Any, who: str) -> list[Any]:
+    parts = list(arrays)
+    if not parts:
+        raise ArgumentError(f"argument `arrays` of `{who}`", "at least one array", "none")
+    return parts
+
+
+# Joining ------------------------------------------------------------------------------------
+
+
+@op(name="concat")
+def _concat(xp: Any, /, *arrays: Any, axis: int, starts: tuple[int, ...]) -> Any:
+    return xp.concat(arrays, axis=axis)
+
+
+@_concat.pullback("arrays")
+def pullback_concat(g: Any, i: int, shape: Any, *, axis: int, starts: tuple[int, ...]) -> Any:
+    return g[_along(axis, slice(starts[i], starts[i] + shape[axis]))]
+
+
+@face_of(_concat)
+def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
+    """Arrays one after the other along an axis; None flattens them first.
+
+    Raises `ShapeError` where they differ in another axis.
+
+    >>> import numpy as np
+    >>> concat([np.array([1.0]), np.array([2.0, 3.0])])
+    array([1., 2., 3.])
+    """
+    parts = _parts(arrays, "concat")
+    if axis is None:
+        parts, axis = [ravel(a) for a in parts], 0
+    shapes = [tuple(to_array(a).shape) for a in parts]
+    (axis,) = axes_of(axis, len(shapes[0]), "concat")
+    rest = {(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}
+    if len(rest) > 1 or len({len(shape) for shape in shapes}) > 1:
+        raise ShapeError(
+            "`concat`", f"shapes that differ on axis {axis} only", _listed(shapes)
+        )
+    starts = tuple(accumulate((shape[axis] for shape in shapes), initial=0))
+    return _concat(*parts, axis=axis, starts=starts)
+
+
+@op(name="stack")
+def _stack(xp: Any, /, *arrays: Any, axis: int) -> Any:
+    return xp.stack(arrays, axis=axis)
+
+
+@_stack.pullback("arrays")
+def pullback_stack(g: Any, i: int, *, axis: int) -> Any:
+    return g[_along(axis, i)]
+
+
+@face_of(_stack)
+def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
+    """Arrays of one shape, put side by side along a new axis of the result.
+
+    Raises `ShapeError` where the shapes differ.
+
+    >>> import numpy as np
+    >>> stack([np.array([1.0, 2.0]), np.array([3.0, 4.0])], axis=-1)
+    array([[1., 3.],
+           [2., 4.]])
+    """
+    parts = [to_array(a) if isinstance(a, (list, tuple)) else a for a in _parts(arrays, "stack")]
+    shapes = [tuple(getattr(a, "shape", ())) for a in parts]
+    if len(set(shapes)) > 1:
+        raise ShapeError("`stack`", "arrays of one shape", _listed(shapes))
+    (axis,) = axes_of(axis, len(shapes[0]) + 1, "stack")
+    return _stack(*parts, axis=axis)
+
+
+def _listed(shapes: Sequence[Any]) -> str:
+    """Some different shapes, in the order they came in."""
+    found = list(dict.fromkeys(shapes))
+    return ", ".join(map(str, found[:4])) + (", …" if len(found) > 4 else "")
+
+
+OPS["concat"], OPS["stack"] = concat, stack
+
+
+# Taking apart -------------------------------------------------------------------------------
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The slices along an axis, without it.
+
+    >>> import numpy as np
+    >>> unstack(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    (array([1., 2.]), array([3., 4.]))
+    """
+    (axis,) = axes_of(axis, len(x.shape), "unstack")
+    return tuple([x[_along(axis, i)] for i in range(x.shape[axis])])
+
+
+def split(x: Any, sizes: int | Sequence[int], /, *, axis: int = 0) -> tuple[Any, ...]:
+    """Pieces along an axis: so many of equal length, or of the lengths listed.
+
+    Raises `ArgumentError` when the lengths do not add up.
+
+    >>> import numpy as np
+    >>> split(np.array([1.0, 2.0, 3.0]), (1, 2))
+    (array([1.]), array([2., 3.]))
+    """
+    (axis,) = axes_of(axis, len(x.shape), "split")
+    length = x.shape[axis]
+    if isinstance(sizes, int):
+        if sizes < 1 or length % sizes:
+            raise ArgumentError("argument `sizes` of `split`", f"a divisor of {length}", str(sizes))
+        sizes = [length // sizes] * sizes
+    ends = list(accumulate(sizes, initial=0))
+    if ends[-1] != length or min(sizes, default=0) < 0:
+        raise ArgumentError(
+            "argument `sizes` of `split`", f"lengths that add up to {length}", str(tuple(sizes))
+        )
+    pairs = zip(ends, ends[1:], strict=False)
+    return tuple([x[_along(axis, slice(start, end))] for start, end in pairs])
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
+    """The coordinates of a grid's points, one array for each vector of positions along an axis.
+
+    indexing   "xy": the first vector runs along the second axis, as in a picture; "ij": in order
+    The results are views in which entries stand more than once: not to be written to.
+
+    >>> import numpy as np
+    >>> [a.shape for a in meshgrid(np.ones(2), np.ones(3))]
+    [(3, 2), (3, 2)]
+    """
+    if indexing not in ("xy", "ij"):
+        raise ArgumentError("argument `indexing` of `meshgrid`", "'xy' or 'ij'", repr(indexing))
+    rank = len(arrays)
+    places = list(range(rank))
+    if indexing == "xy" and rank > 1:
+        places[:2] = 1, 0
+    spread = []
+    for array, place in zip(arrays, places, strict=True):
+        shape = [1] * rank
+        shape[place] = -1
+        spread.append(reshape(array, tuple(shape)))
+    return broadcast_arrays(*spread)
+
+
+# Padding ------------------------------------------------------------------------------------
+
+
+@op(name="pad")
+def _pad(
+    xp: Any, x: Any, /, widths: tuple[tuple[int, int], ...], *, constant_values: Any = 0
+) -> Any:
+    shape = tuple(before + n + after for n, (before, after) in zip(x.shape, widths, strict=True))
+    out = xp.full(shape, constant_values, dtype=x.dtype)
+    out[_inside(x.shape, widths)] = x
+    return out
+
+
+def _inside(shape: Any, widths: Any) -> tuple[slice, ...]:
+    """The index of the part of a padded array that is no padding."""
+    return tuple(slice(before, before + n) for n, (before, _) in zip(shape, widths, strict=True))
+
+
+@_pad.pullback("x")
+def pullback_pad(g: Any, shape: Any, *, widths: Any) -> Any:
+    return g[_inside(shape, widths)]
+
+
+@face_of(_pad)
+def pad(x: Any, pad_width: Any, /, *, constant_values: Any = 0) -> Any:
+    """x with entries of one value added before and after it along each axis.
+
+    pad_width   a number for all sides, a pair (before, after) for all axes, or a pair for each
+    Raises `ArgumentError` for negative widths, `ShapeError` for the wrong number of pairs.
+
+    >>> import numpy as np
+    >>> pad(np.array([1.0, 2.0]), (1, 0))
+    array([0., 1., 2.])
+    """
+    rank = len(x.shape)
+    if isinstance(pad_width, int):
+        pad_width = (pad_width, pad_width)
+    given = tuple(pad_width)
+    if given and isinstance(given[0], int):
+        given = (given,) * rank
+    widths = tuple((int(before), int(after)) for before, after in given)
+    who = "argument `pad_width` of `pad`"
+    if len(widths) != rank:
+        raise ShapeError(who, f"a pair for each of {rank} axes", f"{len(widths)} pairs")
+    if any(width < 0 for pair in widths for width in pair):
+        raise ArgumentError(who, "widths of 0 or more", str(widths), "cut with x[…] instead")
+    return _pad(x, widths, constant_values=constant_values)

@@ -1,0 +1,266 @@
+"""Losses: what is far from a target, as one number or one an example.
+
+`reduction` is "mean", "sum" or "none" everywhere. A loss is one operation where that saves passes
+over the data or an overflow, and otherwise a short composition.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.op import op
+from ..core.tensor import is_inexact, raw, to_array
+from ..errors import ArgumentError, ShapeError
+from .activations import finite_max, log_softmax, sigmoid, softmax
+from .arithmetic import abs as absolute
+from .indexing import positive_axis, take_along_axis
+from .selecting import clip
+from .shaping import expand_dims, squeeze
+from .statistics import mean
+from .statistics import sum as total_of
+
+__all__ = [
+    "binary_cross_entropy_with_logits", "cross_entropy", "huber_loss", "l1_loss", "mse_loss",
+    "nll_loss",
+]
+
+
+def _reduced(values: Any, reduction: str, who: str) -> Any:
+    _check_reduction(reduction, who)
+    if reduction == "none":
+        return values
+    return mean(values) if reduction == "mean" else total_of(values)
+
+
+def _check_reduction(reduction: str, who: str) -> None:
+    if reduction not in ("mean", "sum", "none"):
+        raise ArgumentError(
+            f"argument `reduction` of `{who}`", "'mean', 'sum' or 'none'", repr(reduction)
+        )
+
+
+def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean") -> Any:
+    """(x - target)².
+
+    >>> import numpy as np
+    >>> float(mse_loss(np.array([1.0, 3.0]), np.array([1.0, 1.0])))
+    2.0
+    """
+    difference = x - target
+    return _reduced(difference * difference, reduction, "mse_loss")
+
+
+def l1_loss(x: Any, target: Any, /, *, reduction: str = "mean") -> Any:
+    """|x - target|, with derivative 0 where they are equal.
+
+    >>> import numpy as np
+    >>> float(l1_loss(np.array([1.0, 3.0]), np.array([1.0, 1.0])))
+    1.0
+    """
+    return _reduced(absolute(x - target), reduction, "l1_loss")
+
+
+def huber_loss(x: Any, target: Any, /, *, delta: float = 1.0, reduction: str = "mean") -> Any:
+    """d²/2 where |d| ≤ delta, else delta · (|d| - delta/2), for d = x - target.
+
+    The derivative is d limited to [-delta, delta].
+
+    >>> import numpy as np
+    >>> huber_loss(np.array([0.5, 3.0]), np.array([0.0, 0.0]), reduction="none")
+    array([0.125, 2.5  ])
+    """
+    if not delta > 0:
+        raise ArgumentError("argument `delta` of `huber_loss`", "a positive number", f"{delta}")
+    difference = x - target
+    limited = clip(difference, -delta, delta)
+    return _reduced(limited * (difference - limited * 0.5), reduction, "huber_loss")
+
+
+@op(elementwise=True)
+def logistic_loss(xp: Any, logits: Any, targets: Any, /) -> Any:
+    """-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), exact in both tails where t is 0 or 1.
+
+    >>> import numpy as np
+    >>> logistic_loss(np.array([-1000.0, 1000.0]), np.array([1.0, 1.0]))
+    array([1000.,    0.])
+    """
+    rest = xp.log1p(xp.exp(-xp.abs(logits)))
+    return xp.maximum(logits, xp.zeros_like(logits)) - logits * targets + rest
+
+
+@logistic_loss.partial("logits")
+def partial_logistic_loss_logits(logits: Any, targets: Any) -> Any:
+    return sigmoid(logits) - targets
+
+
+@logistic_loss.partial("targets")
+def partial_logistic_loss_targets(logits: Any) -> Any:
+    return -logits
+
+
+def binary_cross_entropy_with_logits(
+    logits: Any, targets: Any, /, *, reduction: str = "mean"
+) -> Any:
+    """-t log(p) - (1 - t) log(1 - p) with p = sigmoid(logits), with no overflow.
+
+    derivatives  p - t  and  -logits
+
+    >>> import numpy as np
+    >>> float(binary_cross_entropy_with_logits(np.array([0.0]), np.array([1.0])))
+    0.6931471805599453
+    """
+    values = logistic_loss(logits, targets)
+    return _reduced(values, reduction, "binary_cross_entropy_with_logits")
+
+
+def nll_loss(
+    log_probabilities: Any, targets: Any, /, *, axis: int = -1, reduction: str = "mean"
+) -> Any:
+    """-log_probabilities[target] along an axis, for integer targets (of the shape without it).
+
+    >>> import numpy as np
+    >>> float(nll_loss(np.array([[-1.0, -2.0]]), np.array([1])))
+    2.0
+    """
+    axis = positive_axis(axis, len(log_probabilities.shape), "nll_loss")
+    _check_targets(log_probabilities, raw(to_array(targets)), axis, "nll_loss")
+    taken = take_along_axis(log_probabilities, expand_dims(targets, axis=axis), axis=axis)
+    return _reduced(-squeeze(taken, axis=axis), reduction, "nll_loss")
+
+
+@op
+def cross_entropy(
+    xp: Any, logits: Any, targets: Any, /, *, axis: int = -1, reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """-Σ q log(softmax(logits)) along an axis, for target classes or target probabilities q.
+
+    targets          integers, of the shape of the logits without the axis, or probabilities, of
+                     their shape; these have a derivative too: -log(softmax(logits))
+    reduction        "mean" is over the examples (all axes but the one of the classes); NaN where
+                     there are none
+    label_smoothing  how much of q is spread evenly over the classes
+    pullback         g · (softmax(logits) · Σ q - q)
+
+    Raises `ShapeError` for targets of another shape, `ArgumentError` for a class out of range.
+
+    >>> import numpy as np
+    >>> float(cross_entropy(np.array([[0.0, 0.0], [1000.0, 0.0]]), np.array([1, 0])))
+    0.34657359027997264
+    """
+    axis = positive_axis(axis, len(logits.shape), "cross_entropy")
+    _check_reduction(reduction, "cross_entropy")
+    soft = _check_targets(logits, targets, axis, "cross_entropy")
+    shifted = logits - finite_max(xp, logits, axis)
+    total = xp.sum(xp.exp(shifted), axis=axis)
+    total = xp.log(xp.where(total == 0, xp.ones_like(total), total))
+    if soft:
+        q = _smoothed(targets, label_smoothing, logits.shape[axis])
+        # A class without weight adds nothing, even where its logarithm is -inf.
+        weighed = xp.where(q == 0, xp.zeros_like(shifted), shifted) * q
+        losses = total * xp.sum(q, axis=axis) - xp.sum(weighed, axis=axis)
+    else:
+        at = xp.expand_dims(targets, axis=axis)
+        picked = xp.squeeze(xp.take_along_axis(shifted, at, axis=axis), axis=axis)
+        if label_smoothing:
+            picked = picked * (1 - label_smoothing)
+            picked = picked + xp.mean(shifted, axis=axis) * label_smoothing
+        losses = total - picked
+    if reduction == "none":
+        return losses
+    count = _count(logits, axis) if reduction == "mean" else 1
+    return xp.sum(losses) / count if count else xp.sum(losses) + xp.nan
+
+
+@cross_entropy.pullback("logits")
+def pullback_cross_entropy_logits(
+    g: Any, logits: Any, targets: Any, *, axis: int, reduction: str, label_smoothing: float
+) -> Any:
+    slope = cross_entropy_slope(logits, targets, axis=axis, label_smoothing=label_smoothing)
+    return slope * _each(g, logits, axis, reduction)
+
+
+@cross_entropy.pullback("targets")
+def pullback_cross_entropy_targets(
+    g: Any, logits: Any, *, axis: int, reduction: str, label_smoothing: float
+) -> Any:
+    each = _each(g, logits, axis, reduction) * (label_smoothing - 1)
+    return log_softmax(logits, axis=axis) * each
+
+
+@op
+def cross_entropy_slope(
+    xp: Any, logits: Any, targets: Any, /, *, axis: int, label_smoothing: float
+) -> Any:
+    """softmax(logits) · Σ q - q: the derivative of each example's cross-entropy.
+
+    >>> import numpy as np
+    >>> cross_entropy_slope(np.array([[0.0, 0.0]]), np.array([1]), axis=-1, label_smoothing=0.0)
+    array([[ 0.5, -0.5]])
+    """
+    p, classes = softmax(logits, axis=axis), logits.shape[axis]
+    if is_inexact(targets):
+        q = _smoothed(targets, label_smoothing, classes)
+        return p * xp.sum(q, axis=axis, keepdims=True) - q
+    ndim = len(logits.shape)
+    names = xp.reshape(xp.arange(classes), (classes, *(1,) * (ndim - 1 - axis % ndim)))
+    hot = xp.astype(names == xp.expand_dims(targets, axis=axis), logits.dtype)
+    return p - _smoothed(hot, label_smoothing, classes)
+
+
+@cross_entropy_slope.pullback("logits")
+def pullback_cross_entropy_slope_logits(
+    g: Any, logits: Any, targets: Any, *, axis: int, label_smoothing: float
+) -> Any:
+    p = softmax(logits, axis=axis)
+    weighted = g * p
+    if is_inexact(targets):
+        q = _smoothed(targets, label_smoothing, logits.shape[axis])
+        weighted = weighted * total_of(q, axis=axis, keepdims=True)
+    return weighted - p * total_of(weighted, axis=axis, keepdims=True)
+
+
+@cross_entropy_slope.pullback("targets")
+def pullback_cross_entropy_slope_targets(
+    g: Any, logits: Any, *, axis: int, label_smoothing: float
+) -> Any:
+    weighted = total_of(g * softmax(logits, axis=axis), axis=axis, keepdims=True)
+    return (weighted - g) * (1 - label_smoothing)
+
+
+def _smoothed(q: Any, label_smoothing: float, classes: int) -> Any:
+    return q * (1 - label_smoothing) + label_smoothing / classes if label_smoothing else q
+
+
+def _count(logits: Any, axis: int) -> int:
+    """How many examples there are."""
+    count = 1
+    for i, n in enumerate(logits.shape):
+        count *= n if i != axis % len(logits.shape) else 1
+    return count
+
+
+def _each(g: Any, logits: Any, axis: int, reduction: str) -> Any:
+    """The cotangent of each example's loss."""
+    if reduction == "none":
+        return expand_dims(g, axis=axis)
+    return g / max(1, _count(logits, axis)) if reduction == "mean" else g
+
+
+def _check_targets(logits: Any, targets: Any, axis: int, who: str) -> bool:
+    """Whether targets are probabilities; they and classes are checked against the logits."""
+    shape, given = tuple(logits.shape), tuple(targets.shape)
+    without, classes = shape[:axis] + shape[axis + 1 :], shape[axis]
+    soft = is_inexact(targets) and who != "nll_loss"
+    if given != (shape if soft else without) or not classes:
+        raise ShapeError(
+            f"argument `targets` of `{who}`",
+            f"probabilities of shape {shape}" if soft else f"classes of shape {without}",
+            f"shape {given}", "name the axis of the classes with `axis`",
+        )
+    if not soft and 0 not in given and (targets.min() < 0 or targets.max() >= classes):
+        raise ArgumentError(
+            f"argument `targets` of `{who}`", f"classes from 0 to {classes - 1}",
+            f"values from {targets.min()} to {targets.max()}",
+        )
+    return soft

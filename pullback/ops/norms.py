@@ -1,0 +1,61 @@
+"""Norms of vectors. Where a norm has a kink (at 0, at ties, at zero entries) its gradient is 0, or
+shared equally."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..core.op import op
+from .arithmetic import abs
+from .complex_ import conj
+from .creation import zeros_like
+from .selecting import where
+from .statistics import Axis, kept, shared
+
+__all__ = ["vector_norm"]
+
+
+@op
+def vector_norm(
+    xp: Any, x: Any, /, *, axis: Axis = None, keepdims: Any = False, ord: Any = 2
+) -> Any:
+    """(Σ |x|^ord)^(1/ord) over an axis, several, or all; real, of complex x too.
+
+    ord   any number; inf and -inf give the largest and the smallest |x|, 0 counts the entries
+          that are not 0 (and has derivative 0)
+    The derivative is 0 in an entry that is 0, and where the norm is 0; entries that tie for the
+    largest or smallest share the cotangent equally.
+
+    >>> import pullback as pb
+    >>> pb.vector_norm(pb.tensor([3.0, 4.0]))
+    Tensor(5.)
+    """
+    return xp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+
+
+@vector_norm.pullback("x")
+def pullback_vector_norm(
+    g: Any, x: Any, out: Any, *, axis: Axis, keepdims: bool, ord: float
+) -> Any:
+    if ord == 0:
+        return zeros_like(x)
+    shape = tuple(x.shape)
+    if ord == 2:
+        return kept(_over(g, out), shape, axis, keepdims) * conj(x)
+    size = abs(x)
+    if ord in (math.inf, -math.inf):
+        return _over(shared(g, size, out, axis, keepdims), size) * conj(x)
+    if ord == 1:
+        return _over(kept(g, shape, axis, keepdims), size) * conj(x)
+    # g |x|^(ord-2) x / out^(ord-1), by ratios, which neither overflow nor meet 0 to a power < 0.
+    slope = kept(_over(g, out), shape, axis, keepdims)
+    ratio = _over(size, kept(where(out == 0, 1, out), shape, axis, keepdims))
+    none = ratio == 0
+    return slope * where(none, 0, where(none, 1, ratio) ** (ord - 2)) * conj(x)
+
+
+def _over(x1: Any, x2: Any) -> Any:
+    """x1 / x2, and 0 where x2 is 0."""
+    none = x2 == 0
+    return where(none, 0, x1 / where(none, 1, x2))

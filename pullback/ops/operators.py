@@ -1,0 +1,255 @@
+"""Python's operators and the Array API's methods, bound to `Tensor`.
+
+In-place operators compute a new value, which is recorded, and write it over the target, whose
+history it becomes. Products and sums are bound straight to their operations, with no frame
+between; reflected operators and the rest go through small functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from ..arrays import SCALARS, adapters, is_array
+from ..core.cotangent import is_complex
+from ..core.inplace import check_writable, overwrite
+from ..core.node import FREED, Node, number
+from ..core.op import OPS
+from ..core.tensor import Tensor, is_inexact
+from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from .indexing import assign_at, getitem
+
+_STRAIGHT = {
+    "add": "add", "radd": "add", "sub": "subtract", "mul": "multiply", "rmul": "multiply",
+    "truediv": "divide", "matmul": "matmul",
+}
+"""Sums and products commute: one function serves both sides."""
+
+_FORWARD = {
+    "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+}
+
+_REFLECTED = {
+    "sub": "subtract", "truediv": "divide", "matmul": "matmul", "pow": "pow",
+    "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+}
+
+_INPLACE = (*_REFLECTED, "add", "mul")
+
+_UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
+
+_UFUNCS = {
+    "absolute": "abs", "true_divide": "divide", "power": "pow", "conjugate": "conj",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
+    "arccosh": "acosh", "arctanh": "atanh", "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "rint": "round",
+}
+"""NumPy's names of its ufuncs that are not the operations' own."""
+
+_NO_UFUNC = {"clip"}
+"""Names that mean something else among NumPy's ufuncs, which no one calls by hand."""
+
+
+def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, other: Any, /) -> Any:
+        return function(self, other)
+
+    return method
+
+
+def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, other: Any, /) -> Any:
+        return function(other, self)
+
+    return method
+
+
+def _equality(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, other: Any, /) -> Any:
+        # Anything may be asked whether it equals a tensor: None, a string, a class.
+        if isinstance(other, (Tensor, list, tuple, *SCALARS)) or is_array(other):
+            return function(self, other)
+        return NotImplemented
+
+    return method
+
+
+def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, /) -> Any:
+        return function(self)
+
+    return method
+
+
+def _power(pow_: Callable[..., Any], square: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, exponent: Any, /) -> Any:
+        if exponent.__class__ is int and exponent == 2:
+            return square(self)
+        return pow_(self, exponent)
+
+    return method
+
+
+# Operators that write in place --------------------------------------------------------------
+
+
+def _inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, other: Any, /) -> Any:
+        check_writable(self, name)
+        start = number()
+        value = function(self, other)
+        if value.dtype != self.dtype:
+            value = _fitting(value, self, name)
+        _keep_old(value._node, start, self._data)
+        return overwrite(self, value, name)
+
+    return method
+
+
+def _fitting(value: Any, target: Any, name: str) -> Any:
+    """A result in the dtype of the target, if that is of the same kind."""
+    lossy = is_complex(value) and not is_complex(target)
+    if lossy or (is_inexact(value) and not is_inexact(target)):
+        raise DtypeError(
+            f"in-place `{name}`", f"a result that dtype {target.dtype} can hold",
+            f"dtype {value.dtype}", "use the operation that makes a new tensor",
+        )
+    return OPS["astype"](value, target.dtype)
+
+
+def _keep_old(node: Node | None, start: int, data: Any) -> None:
+    """Give nodes recorded since `start` copies of what they saved of an array's memory.
+
+    It is about to be overwritten, by the very operation that saved it.
+    """
+    adapter = adapters[data.__class__]
+    owner = adapter.owner(data)
+    if owner is None:
+        return
+    fresh = [node]
+    while fresh:
+        node = fresh.pop()
+        if node is None or node.seq < start or node.saved is FREED:
+            continue
+        node.saved = tuple([
+            adapter.copy(value) if is_array(value) and adapter.owner(value) is owner else value
+            for value in node.saved
+        ])
+        fresh.extend(node.parents)
+
+
+# The standard's methods ---------------------------------------------------------------------
+
+
+def _transposed(self: Any) -> Any:
+    """The transpose of a matrix, which shares its memory.
+
+    Raises `ShapeError` unless there are two axes.
+
+    >>> import pullback as pb
+    >>> pb.tensor([[1.0, 2.0]]).T
+    Tensor([[1.],
+            [2.]])
+    """
+    if len(self._data.shape) != 2:
+        raise ShapeError(
+            "`T` of a Tensor", "two axes", f"shape {self.shape}",
+            "use x.mT for stacks of matrices, or permute_dims",
+        )
+    return OPS["matrix_transpose"](self)
+
+
+def _matrix_transposed(self: Any) -> Any:
+    """The last two axes exchanged, sharing memory.
+
+    >>> import pullback as pb
+    >>> pb.ones((4, 2, 3)).mT.shape
+    (4, 3, 2)
+    """
+    return OPS["matrix_transpose"](self)
+
+
+def _array_namespace(self: Any, /, *, api_version: str | None = None) -> Any:
+    """This library, as the namespace of the Array API standard."""
+    known = ("2021.12", "2022.12", "2023.12", "2024.12")
+    if api_version is not None and api_version not in known:
+        raise ArgumentError(
+            "argument `api_version`", f"one of {', '.join(known)}", repr(api_version)
+        )
+    return import_module(__name__.partition(".")[0])
+
+
+def _to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+    """The tensor itself, if that is the device where it is.
+
+    Raises `ArgumentError` for another device.
+    """
+    if device != self.device:
+        raise ArgumentError(
+            "to_device of a Tensor", f"the device it is on, {self.device!r}", repr(device)
+        )
+    return self
+
+
+def _dlpack(self: Any, /, **how: Any) -> Any:
+    """A capsule through which another library shares the memory; the history stays here."""
+    data = self._data
+    return adapters[data.__class__].asarray(data).__dlpack__(**how)
+
+
+def _dlpack_device(self: Any, /) -> Any:
+    """Where the memory is, in DLPack's numbers."""
+    data = self._data
+    return adapters[data.__class__].asarray(data).__dlpack_device__()
+
+
+def _array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **how: Any) -> Any:
+    """NumPy's functions on Tensors: `numpy.exp(t)`, and `array * t`."""
+    name = ufunc.__name__
+    name = _UFUNCS.get(name, name)
+    if method != "__call__" or how or name not in OPS or name in _NO_UFUNC:
+        asked = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+        came = " with " + ", ".join(f"`{k}`" for k in how) if how else ""
+        raise ArgumentTypeError(
+            f"{asked} of a Tensor",
+            "a function that pullback has, called with arrays only", f"`{asked}`{came}",
+            "use pullback's own function, or the raw array in `x.data` where no derivative is "
+            "wanted",
+        )
+    return OPS[name](*inputs)
+
+
+def _bind() -> None:
+    def put(name: str, function: Any) -> None:
+        setattr(Tensor, f"__{name}__", function)
+
+    for name, operation in _STRAIGHT.items():
+        put(name, OPS[operation].op.operate)  # type: ignore[attr-defined]
+    for name, operation in _FORWARD.items():
+        put(name, _forward(OPS[operation]))
+    for name, operation in _REFLECTED.items():
+        put("r" + name, _reflected(OPS[operation]))
+    for name, operation in _UNARY.items():
+        put(name, _unary(OPS[operation]))
+    put("pow", _power(OPS["pow"], OPS["square"]))
+    put("eq", _equality(OPS["equal"]))
+    put("ne", _equality(OPS["not_equal"]))
+    for name in _INPLACE:
+        put("i" + name, _inplace("i" + name, getattr(Tensor, f"__{name}__")))
+    put("getitem", getitem)
+    put("setitem", assign_at)
+    put("array_namespace", _array_namespace)
+    put("array_ufunc", _array_ufunc)
+    put("dlpack", _dlpack)
+    put("dlpack_device", _dlpack_device)
+    for method, function in {
+        "T": property(_transposed), "mT": property(_matrix_transposed), "to_device": _to_device,
+    }.items():
+        setattr(Tensor, method, function)
+
+
+_bind()

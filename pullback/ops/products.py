@@ -1,0 +1,189 @@
+"""Products of vectors, matrices and tensors: `matmul` in every rank, `tensordot`, `einsum`.
+
+For complex numbers only `vecdot` conjugates (its first argument), as the standard has it.
+"""
+
+from __future__ import annotations
+
+import operator
+from math import prod
+from typing import Any
+
+from ..arrays import namespace
+from ..core.op import face_of, op
+from ..core.tensor import raw, to_array
+from ..errors import ArgumentError, ShapeError
+from .complex_ import conj
+from .indexing import positive_axis
+from .shaping import broadcast_to, expand_dims, permute_dims, reshape
+from .subscripts import fresh_letters, parse
+
+__all__ = ["einsum", "matmul", "outer", "tensordot", "vecdot"]
+
+
+@op(native="matmul")
+def matmul(x1: Any, x2: Any, /) -> Any:
+    """The matrix product over the last two axes; leading axes broadcast, vectors are 1-d.
+
+    >>> import numpy as np
+    >>> matmul(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
+    array([3., 7.])
+    """
+
+
+@matmul.pullback("x1")
+def pullback_matmul_x1(g: Any, x2: Any) -> Any:
+    if len(x2.shape) == 1:
+        return g[..., None] * x2
+    if len(g.shape) < len(x2.shape):  # x1 is a vector
+        return (x2 @ g[..., None])[..., 0]
+    return g @ x2.mT
+
+
+@matmul.pullback("x2")
+def pullback_matmul_x2(g: Any, x1: Any, shape: Any) -> Any:
+    if len(x1.shape) == 1:
+        return g * x1 if len(shape) == 1 else x1[:, None] * g[..., None, :]
+    if len(x1.shape) > 2 and len(shape) <= 2:  # one product over all rows, no sum of a batch
+        rows = prod(x1.shape[:-1])
+        x1, g = reshape(x1, (rows, x1.shape[-1])), reshape(g, (rows, *shape[1:]))
+    return x1.mT @ g
+
+
+@op
+def vecdot(xp: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Σ conj(x1) · x2 along an axis, counted from the end as the other axes broadcast.
+
+    >>> import numpy as np
+    >>> vecdot(np.array([1j, 2.0]), np.array([1j, 3.0]))
+    np.complex128(7+0j)
+    """
+    return xp.vecdot(x1, x2, axis=axis)
+
+
+@vecdot.pullback("x1")
+def pullback_vecdot_x1(g: Any, x2: Any, *, axis: int) -> Any:
+    return conj(expand_dims(g, axis=axis) * x2)
+
+
+@vecdot.pullback("x2")
+def pullback_vecdot_x2(g: Any, x1: Any, *, axis: int) -> Any:
+    return expand_dims(g, axis=axis) * conj(x1)
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """x1[i] · x2[j] for two vectors.
+
+    Raises `ShapeError` for anything but vectors.
+
+    >>> import numpy as np
+    >>> outer(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    array([[3., 4.],
+           [6., 8.]])
+    """
+    for name, x in (("x1", x1), ("x2", x2)):
+        if len(x.shape) != 1:
+            raise ShapeError(f"argument `{name}` of `outer`", "a vector", f"shape {x.shape}")
+    return expand_dims(x1, axis=1) * x2
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    """The sum of products over some axes of each: the last and first few, or a pair of lists.
+
+    >>> import numpy as np
+    >>> tensordot(np.ones((2, 3)), np.ones((3, 2)), axes=([0, 1], [1, 0])).item()
+    6.0
+    """
+    x1, x2 = (x if hasattr(x, "shape") else to_array(x) for x in (x1, x2))
+    first, second = _contracted(axes, tuple(x1.shape), tuple(x2.shape))
+    left = [i for i in range(len(x1.shape)) if i not in first]
+    right = [i for i in range(len(x2.shape)) if i not in second]
+    rows, columns = [x1.shape[i] for i in left], [x2.shape[i] for i in right]
+    inner = prod(x1.shape[i] for i in first)
+    a = reshape(permute_dims(x1, (*left, *first)), (prod(rows), inner))
+    b = reshape(permute_dims(x2, (*second, *right)), (inner, prod(columns)))
+    return reshape(matmul(a, b), (*rows, *columns))
+
+
+def _contracted(
+    axes: Any, shape1: tuple[int, ...], shape2: tuple[int, ...]
+) -> tuple[list[int], list[int]]:
+    """The axes of each operand that a tensor product sums over, checked, counted from 0."""
+    if hasattr(axes, "__index__"):
+        n = operator.index(axes)
+        if not 0 <= n <= min(len(shape1), len(shape2)):
+            raise ArgumentError(
+                "argument `axes` of `tensordot`", f"0 to {min(len(shape1), len(shape2))}", str(n)
+            )
+        pair = list(range(len(shape1) - n, len(shape1))), list(range(n))
+    else:
+        given = [[a] if hasattr(a, "__index__") else list(a) for a in axes]
+        if len(given) != 2 or len(given[0]) != len(given[1]):
+            raise ArgumentError(
+                "argument `axes` of `tensordot`", "a number, or two lists of as many axes",
+                repr(axes),
+            )
+        pair = (
+            [_axis(a, len(shape1)) for a in given[0]], [_axis(a, len(shape2)) for a in given[1]]
+        )
+    for i, j in zip(*pair, strict=True):
+        if shape1[i] != shape2[j]:
+            raise ShapeError(
+                "`tensordot`", f"axis {j} of x2 as long as axis {i} of x1, {shape1[i]}",
+                f"{shape2[j]}",
+            )
+    return pair
+
+
+def _axis(axis: Any, ndim: int) -> int:
+    return positive_axis(operator.index(axis), ndim, "tensordot")
+
+
+# Einstein's notation ------------------------------------------------------------------------
+
+
+@op(name="einsum")
+def _einsum(xp: Any, /, *operands: Any, subscripts: str) -> Any:
+    return xp.einsum(subscripts, *operands)
+
+
+@_einsum.pullback("operands")
+def pullback_einsum(g: Any, operands: Any, shape: Any, i: int, *, subscripts: str) -> Any:
+    before, _, out = subscripts.partition("->")
+    terms = before.split(",")
+    wanted = list(terms.pop(i))
+    factors = [g, *(x for j, x in enumerate(operands) if j != i)]
+    terms.insert(0, out)
+    # A letter that the operand has twice stands for its diagonal: the second becomes a letter of
+    # its own, tied to the first by an identity matrix.
+    fresh = fresh_letters(subscripts)
+    for k, letter in enumerate(wanted):
+        if letter in wanted[:k]:
+            wanted[k] = next(fresh)
+            terms.append(letter + wanted[k])
+            factors.append(namespace(raw(g)).eye(shape[k], dtype=g.dtype))
+    there = "".join(terms)
+    found = [letter for letter in wanted if letter in there]
+    r = _einsum(*factors, subscripts=",".join(terms) + "->" + "".join(found))
+    # Letters that only this operand has were summed over: their cotangent is spread.
+    r = r[tuple(slice(None) if letter in found else None for letter in wanted)]
+    full = tuple(n if m == 1 else m for n, m in zip(shape, r.shape, strict=True))
+    return r if r.shape == full else broadcast_to(r, full)
+
+
+@face_of(_einsum)
+def einsum(subscripts: str, /, *operands: Any) -> Any:
+    """The sum of products that subscripts describe: "ij,jk->ik" is the matrix product.
+
+    A letter names an axis; letters that are missing on the right of `->` are summed over; a letter
+    twice in one operand takes its diagonal; `...` stands for any other axes, which broadcast.
+    Without `->` the result has the letters that are there once, in alphabetical order.
+    Raises `ArgumentError` for subscripts that make no sense, `ShapeError` for axes that differ.
+
+    >>> import numpy as np
+    >>> einsum("ii->i", np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([1., 4.])
+    """
+    operands = tuple(x if hasattr(x, "shape") else to_array(x) for x in operands)
+    shapes = tuple(tuple(getattr(x, "shape", ())) for x in operands)
+    return _einsum(*operands, subscripts=parse(subscripts, shapes))

@@ -1,0 +1,83 @@
+"""Rounding, and the two ways of handing a value on unchanged.
+
+Rounding is flat: its derivative is 0 wherever it has one, and 0 is what is answered at the jumps.
+The inputs are kept all the same, for a gradient that is put in the place of that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.op import op
+from ..core.tensor import Tensor
+
+__all__ = ["ceil", "floor", "identity", "round", "stop_gradient", "trunc"]
+
+
+@op(native="floor", elementwise=True, flat=True)
+def floor(x: Any, /) -> Any:
+    """⌊x⌋: the largest whole number not above x. Its derivative is 0.
+
+    >>> import pullback as pb
+    >>> pb.floor(pb.tensor([1.7, -1.2]))
+    Tensor([ 1., -2.])
+    """
+
+
+@op(native="ceil", elementwise=True, flat=True)
+def ceil(x: Any, /) -> Any:
+    """⌈x⌉: the smallest whole number not below x. Its derivative is 0.
+
+    >>> import pullback as pb
+    >>> pb.ceil(pb.tensor([1.2, -1.7]))
+    Tensor([ 2., -1.])
+    """
+
+
+@op(native="round", elementwise=True, flat=True)
+def round(x: Any, /) -> Any:
+    """The whole number nearest to x, the even one of two. Its derivative is 0.
+
+    >>> import pullback as pb
+    >>> pb.round(pb.tensor([0.5, 1.5, 1.7]))
+    Tensor([0., 2., 2.])
+    """
+
+
+@op(native="trunc", elementwise=True, flat=True)
+def trunc(x: Any, /) -> Any:
+    """x without its fractional part. Its derivative is 0.
+
+    >>> import pullback as pb
+    >>> pb.trunc(pb.tensor([1.7, -1.7]))
+    Tensor([ 1., -1.])
+    """
+
+
+@op(elementwise=True)
+def identity(xp: Any, x: Any, /) -> Any:
+    """The values of x in a new tensor, recorded: a place to put another gradient, or a hook.
+
+    >>> import pullback as pb
+    >>> pb.identity(pb.tensor([1.0, 2.0]))
+    Tensor([1., 2.])
+    """
+    return xp.asarray(x, copy=True)
+
+
+@identity.pullback("x")
+def pullback_identity(g: Any) -> Any:
+    return g
+
+
+def stop_gradient(x: Any, /) -> Any:
+    """The values of x, sharing memory, with no history: a constant to every derivative.
+
+    >>> import pullback as pb
+    >>> x = pb.tensor(3.0, requires_grad=True)
+    >>> y = x * pb.stop_gradient(x)
+    >>> y.backward()
+    >>> x.grad
+    Tensor(3.)
+    """
+    return x.detach() if isinstance(x, Tensor) else x

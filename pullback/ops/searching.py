@@ -1,0 +1,232 @@
+"""Sorting, searching, counting, and sets of values.
+
+Sorted values pass their cotangents back to where they came from; so do the distinct values of the
+`unique` family, to the first place of each. Positions and counts have no derivatives. Equal
+entries keep their order in `sort`, and NaNs count as larger than all numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..arrays import namespace
+from ..core.op import OPS, op
+from ..core.tensor import Tensor, raw, to_array, wrap
+from ..errors import ArgumentError
+from .indexing import along, getitem, positive_axis, scatter, take_along_axis
+
+__all__ = [
+    "argmax", "argmin", "argsort", "isin", "nonzero", "searchsorted", "sort", "top_k",
+    "unique_all", "unique_counts", "unique_inverse", "unique_values",
+]
+
+
+@op(differentiable=False)
+def argmax(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The position of the largest entry, along an axis or of all; the first of equal ones.
+
+    >>> import numpy as np
+    >>> argmax(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1)
+    array([1, 0])
+    """
+    return xp.argmax(x, axis=axis, keepdims=keepdims)
+
+
+@op(differentiable=False)
+def argmin(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The position of the smallest entry, along an axis or of all; the first of equal ones.
+
+    >>> import numpy as np
+    >>> argmin(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1)
+    array([0, 1])
+    """
+    return xp.argmin(x, axis=axis, keepdims=keepdims)
+
+
+def _backwards(ndim: int, axis: int) -> tuple[Any, ...]:
+    """An index that turns an axis around."""
+    return (slice(None),) * positive_axis(axis, ndim, "sort") + (slice(None, None, -1),)
+
+
+@op
+def sort(
+    xp: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> Any:
+    """The entries in rising (or falling) order along an axis.
+
+    >>> import numpy as np
+    >>> sort(np.array([2.0, 3.0, 1.0]), descending=True)
+    array([3., 2., 1.])
+    """
+    rising = xp.sort(x, axis=axis, stable=stable)
+    return rising[_backwards(x.ndim, axis)] if descending else rising
+
+
+@sort.pullback("x")
+def pullback_sort(
+    g: Any, x: Any, shape: Any, *, axis: int, descending: bool, stable: bool
+) -> Any:
+    order = raw(argsort(x, axis=axis, descending=descending, stable=stable))
+    return scatter(g, index=along(order, shape, axis), shape=shape)
+
+
+@op(differentiable=False)
+def argsort(
+    xp: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> Any:
+    """The positions that put the entries along an axis in rising (or falling) order.
+
+    Equal entries keep their order, in a falling one too.
+
+    >>> import numpy as np
+    >>> argsort(np.array([2.0, 3.0, 1.0, 3.0]), descending=True)
+    array([1, 3, 0, 2])
+    """
+    if not descending:
+        return xp.argsort(x, axis=axis, stable=stable)
+    back = _backwards(x.ndim, axis)
+    return x.shape[axis] - 1 - xp.argsort(x[back], axis=axis, stable=stable)[back]
+
+
+def top_k(
+    x: Any, k: int, /, *, axis: int = -1, mode: str = "largest"
+) -> tuple[Any, Any]:
+    """The k largest (or smallest) entries along an axis, best first, and their positions.
+
+    Raises `ArgumentError` for another mode, and for a k that is not between 0 and the length.
+
+    >>> import numpy as np
+    >>> values, positions = top_k(np.array([2.0, 3.0, 1.0]), 2)
+    >>> values
+    array([3., 2.])
+    >>> positions
+    array([1, 0])
+    """
+    if mode not in ("largest", "smallest"):
+        raise ArgumentError("argument `mode` of `top_k`", "'largest' or 'smallest'", repr(mode))
+    ndim = len(x.shape)
+    axis = positive_axis(axis, ndim, "top_k")
+    if not 0 <= k <= x.shape[axis]:
+        raise ArgumentError("argument `k` of `top_k`", f"0 to {x.shape[axis]}", str(k))
+    order = argsort(x, axis=axis, descending=mode == "largest")
+    first = getitem(order, (slice(None),) * axis + (slice(0, k),))
+    return take_along_axis(x, first, axis=axis), first
+
+
+@op(differentiable=False)
+def searchsorted(
+    xp: Any, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None
+) -> Any:
+    """Where each entry of x2 would have to be put into the sorted x1 to keep it sorted.
+
+    side    before ("left") or after ("right") entries that are equal to it
+    sorter  positions that sort x1, when it is not sorted itself
+
+    >>> import numpy as np
+    >>> searchsorted(np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.5]))
+    array([1, 2])
+    """
+    return xp.searchsorted(x1, x2, side=side, sorter=raw(sorter))
+
+
+def nonzero(x: Any, /) -> tuple[Any, ...]:
+    """The positions of the entries that are not zero: an array of indices for each axis.
+
+    >>> import numpy as np
+    >>> nonzero(np.array([0.0, 3.0, 4.0]))
+    (array([1, 2]),)
+    """
+    data = raw(to_array(x))
+    return tuple(_like(x, found) for found in namespace(data).nonzero(data))
+
+
+@op(differentiable=False)
+def isin(xp: Any, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+    """Whether each entry of x1 is among those of x2 (or is not, with `invert`).
+
+    >>> import numpy as np
+    >>> isin(np.array([1, 2, 3]), np.array([3, 1]))
+    array([ True, False,  True])
+    """
+    return xp.isin(x1, x2, invert=invert)
+
+
+# Sets of values -----------------------------------------------------------------------------
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` answers."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` answers."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` answers."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(x: Any, /) -> UniqueAll:
+    """The distinct entries in rising order, where each is first, which each entry is, how many.
+
+    Every NaN is distinct from the others.
+
+    >>> import numpy as np
+    >>> unique_all(np.array([2.0, 1.0, 2.0])).counts
+    array([1, 2])
+    """
+    data = raw(to_array(x))
+    found = namespace(data).unique_all(data)
+    values = found.values
+    if isinstance(x, Tensor):
+        values = getitem(OPS["reshape"](x, (-1,)), found.indices)
+    rest = (found.indices, found.inverse_indices, found.counts)
+    return UniqueAll(values, *(_like(x, part) for part in rest))
+
+
+def unique_counts(x: Any, /) -> UniqueCounts:
+    """The distinct entries in rising order, and how often each is there.
+
+    >>> import numpy as np
+    >>> unique_counts(np.array([2.0, 1.0, 2.0])).values
+    array([1., 2.])
+    """
+    found = unique_all(x)
+    return UniqueCounts(found.values, found.counts)
+
+
+def unique_inverse(x: Any, /) -> UniqueInverse:
+    """The distinct entries in rising order, and for each entry which of them it is.
+
+    >>> import numpy as np
+    >>> unique_inverse(np.array([2.0, 1.0, 2.0])).inverse_indices
+    array([1, 0, 1])
+    """
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+def unique_values(x: Any, /) -> Any:
+    """The distinct entries in rising order.
+
+    >>> import numpy as np
+    >>> unique_values(np.array([2.0, 1.0, 2.0]))
+    array([1., 2.])
+    """
+    return unique_all(x).values
+
+
+def _like(x: Any, data: Any) -> Any:
+    """A raw array as a Tensor of x's class, if x is a Tensor."""
+    return wrap(x._out, data) if isinstance(x, Tensor) else data

@@ -1,0 +1,122 @@
+"""Selecting: `where`, the larger and smaller of two, and `clip`.
+
+Kinks: where the arguments of `maximum` and `minimum` tie, each receives half of the cotangent; a
+NaN is propagated, and both receive the whole. `clip` has derivative 1 in `x` at its bounds too.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from ..arrays import namespace
+from ..core.op import face_of, op
+from ..core.tensor import is_inexact, raw, to_array
+
+__all__ = ["clip", "maximum", "minimum", "where"]
+
+
+@op(native="where", elementwise=True)
+def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    """x1 where the condition holds, x2 elsewhere.
+
+    >>> import numpy as np
+    >>> where(np.array([True, False]), 1.0, 2.0)
+    array([1., 2.])
+    """
+
+
+@where.pullback("x1")
+def pullback_where_x1(g: Any, condition: Any) -> Any:
+    return where(condition, g, 0)
+
+
+@where.pullback("x2")
+def pullback_where_x2(g: Any, condition: Any) -> Any:
+    return where(condition, 0, g)
+
+
+@op(native="maximum", elementwise=True)
+def maximum(x1: Any, x2: Any, /) -> Any:
+    """The larger of x1 and x2, elementwise; NaN where either is.
+
+    >>> import numpy as np
+    >>> maximum(np.array([1.0, 2.0]), np.array([3.0, 2.0]))
+    array([3., 2.])
+    """
+
+
+@maximum.pullback("x1")
+def pullback_maximum_x1(g: Any, x1: Any, x2: Any) -> Any:
+    return where(x1 < x2, 0, where(x1 == x2, g / 2, g))
+
+
+@maximum.pullback("x2")
+def pullback_maximum_x2(g: Any, x1: Any, x2: Any) -> Any:
+    return where(x2 < x1, 0, where(x1 == x2, g / 2, g))
+
+
+@op(native="minimum", elementwise=True)
+def minimum(x1: Any, x2: Any, /) -> Any:
+    """The smaller of x1 and x2, elementwise; NaN where either is.
+
+    >>> import numpy as np
+    >>> minimum(np.array([1.0, 2.0]), np.array([3.0, 2.0]))
+    array([1., 2.])
+    """
+
+
+@minimum.pullback("x1")
+def pullback_minimum_x1(g: Any, x1: Any, x2: Any) -> Any:
+    return where(x1 > x2, 0, where(x1 == x2, g / 2, g))
+
+
+@minimum.pullback("x2")
+def pullback_minimum_x2(g: Any, x1: Any, x2: Any) -> Any:
+    return where(x2 > x1, 0, where(x1 == x2, g / 2, g))
+
+
+@op(name="clip", elementwise=True)
+def _clip(xp: Any, x: Any, min: Any, max: Any, /) -> Any:
+    return xp.clip(x, min, max)
+
+
+@_clip.pullback("x")
+def pullback_clip_x(g: Any, x: Any, min: Any, max: Any) -> Any:
+    return where((x >= min) & (x <= max), g, 0)
+
+
+@_clip.pullback("min")
+def pullback_clip_min(g: Any, x: Any, min: Any, max: Any) -> Any:
+    return where((x < min) & (min <= max), g, 0)
+
+
+@_clip.pullback("max")
+def pullback_clip_max(g: Any, x: Any, min: Any, max: Any) -> Any:
+    return where((x > max) | (min > max), g, 0)
+
+
+@face_of(_clip)
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """x with entries below `min` raised to it and entries above `max` lowered to it.
+
+    The bounds are numbers or arrays that broadcast with x; None is no bound. Where `min` is above
+    `max` the answer is `max`. The derivative in x is 1 between the bounds and at them, 0 outside
+    and for NaN; a bound has derivative 1 where it is the answer instead of x.
+
+    >>> import numpy as np
+    >>> clip(np.array([-2.0, 0.5, 2.0]), -1.0, 1.0)
+    array([-1. ,  0.5,  1. ])
+    """
+    if min is None or max is None:
+        lowest, highest = _range(raw(to_array(x)))
+        min, max = lowest if min is None else min, highest if max is None else max
+    return _clip(x, min, max)
+
+
+def _range(data: Any) -> tuple[Any, Any]:
+    """Bounds that bound nothing."""
+    if not hasattr(data, "dtype") or is_inexact(data):
+        return -inf, inf
+    limits = namespace(data).iinfo(data.dtype)
+    return int(limits.min), int(limits.max)

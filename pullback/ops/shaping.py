@@ -1,0 +1,341 @@
+"""Shaping: the same entries in another shape or order, or repeated.
+
+Where the library can, `reshape`, `permute_dims`, `matrix_transpose`, `expand_dims`, `squeeze`,
+`broadcast_to`, `flip` and what is made of them share the memory of their argument.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..arrays import namespace
+from ..core.cotangent import unbroadcast
+from ..core.op import op
+from ..core.tensor import raw, to_array
+from ..errors import ArgumentError, PositionError, ShapeError
+from .indexing import take
+
+__all__ = [
+    "broadcast_arrays", "broadcast_to", "expand_dims", "flip", "matrix_transpose", "moveaxis",
+    "permute_dims", "ravel", "repeat", "reshape", "roll", "squeeze", "swapaxes", "tile",
+]
+
+
+def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
+    """An axis, or several, or None for all, counted from the front.
+
+    Raises `PositionError` for one that is not there, `ArgumentError` for one named twice.
+    """
+    if axis is None:
+        return tuple(range(rank))
+    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    for a in given:
+        if not -rank <= a < rank:
+            raise PositionError(f"argument `axis` of `{who}`", f"an axis of {rank}", str(a))
+    found = tuple(a + rank if a < 0 else a for a in given)
+    if len(set(found)) != len(found):
+        raise ArgumentError(f"argument `axis` of `{who}`", "each axis once", str(axis))
+    return found
+
+
+# Views --------------------------------------------------------------------------------------
+
+
+@op(view=True)
+def reshape(xp: Any, x: Any, /, shape: Any, *, copy: Any = None) -> Any:
+    """The same entries, in the same (row-major) order, in another shape; one length may be -1.
+
+    copy   True: never share memory; False: an error rather than a copy; None: share if possible
+
+    >>> import numpy as np
+    >>> reshape(np.array([1.0, 2.0, 3.0, 4.0]), (2, -1))
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    return xp.reshape(x, shape, copy=copy)
+
+
+@reshape.pullback("x")
+def pullback_reshape(g: Any, shape: Any) -> Any:
+    return reshape(g, shape)
+
+
+@op(view=True)
+def expand_dims(xp: Any, x: Any, /, axis: Any = 0) -> Any:
+    """An axis of length 1 put in at `axis`, or one at each of several positions of the result.
+
+    >>> import numpy as np
+    >>> expand_dims(np.array([1.0, 2.0]), axis=(0, -1)).shape
+    (1, 2, 1)
+    """
+    return xp.expand_dims(x, axis=axis)
+
+
+@expand_dims.pullback("x")
+def pullback_expand_dims(g: Any, shape: Any) -> Any:
+    return reshape(g, shape)
+
+
+@op(view=True)
+def squeeze(xp: Any, x: Any, /, axis: Any) -> Any:
+    """One or several axes of length 1 taken out.
+
+    >>> import numpy as np
+    >>> squeeze(np.ones((1, 3, 1)), axis=(0, -1)).shape
+    (3,)
+    """
+    return xp.squeeze(x, axis=axis)
+
+
+@squeeze.pullback("x")
+def pullback_squeeze(g: Any, shape: Any) -> Any:
+    return reshape(g, shape)
+
+
+def ravel(x: Any, /) -> Any:
+    """All entries in one axis, in row-major order.
+
+    >>> import numpy as np
+    >>> ravel(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([1., 2., 3., 4.])
+    """
+    return reshape(x, (-1,))
+
+
+@op(view=True)
+def permute_dims(xp: Any, x: Any, /, axes: Any) -> Any:
+    """The axes in another order: axis k of the result is axis `axes[k]` of `x`.
+
+    >>> import numpy as np
+    >>> permute_dims(np.ones((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    return xp.permute_dims(x, axes)
+
+
+@permute_dims.pullback("x")
+def pullback_permute_dims(g: Any, *, axes: Any) -> Any:
+    rank = len(axes)
+    inverse = [0] * rank
+    for k, axis in enumerate(axes):
+        inverse[axis] = k  # a negative axis finds its place by itself
+    return permute_dims(g, tuple(inverse))
+
+
+@op(view=True)
+def matrix_transpose(xp: Any, x: Any, /) -> Any:
+    """The last two axes exchanged.
+
+    >>> import numpy as np
+    >>> matrix_transpose(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[1., 3.],
+           [2., 4.]])
+    """
+    if len(x.shape) < 2:
+        raise ShapeError(
+            "`matrix_transpose`", "at least two axes", f"shape {tuple(x.shape)}",
+            "put an axis in with expand_dims",
+        )
+    return x.mT
+
+
+@matrix_transpose.pullback("x")
+def pullback_matrix_transpose(g: Any) -> Any:
+    return matrix_transpose(g)
+
+
+def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+    """Some axes moved to other places; the others keep their order.
+
+    >>> import numpy as np
+    >>> moveaxis(np.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    rank = len(x.shape)
+    sources = axes_of(source, rank, "moveaxis")
+    places = axes_of(destination, rank, "moveaxis")
+    if len(sources) != len(places):
+        raise ArgumentError(
+            "`moveaxis`", f"{len(sources)} destinations, one for each source", f"{len(places)}"
+        )
+    order = [axis for axis in range(rank) if axis not in sources]
+    for place, axis in sorted(zip(places, sources, strict=True)):
+        order.insert(place, axis)
+    return permute_dims(x, tuple(order))
+
+
+def swapaxes(x: Any, axis1: int, axis2: int, /) -> Any:
+    """Two axes exchanged.
+
+    >>> import numpy as np
+    >>> swapaxes(np.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
+    order = list(range(len(x.shape)))
+    (first,) = axes_of(axis1, len(order), "swapaxes")
+    (second,) = axes_of(axis2, len(order), "swapaxes")
+    order[first], order[second] = second, first
+    return permute_dims(x, tuple(order))
+
+
+@op(view=True)
+def broadcast_to(xp: Any, x: Any, /, shape: Any) -> Any:
+    """x stretched to a shape: a view in which entries stand more than once, not to be written to.
+
+    >>> import numpy as np
+    >>> broadcast_to(np.array([1.0, 2.0]), (2, 2))
+    array([[1., 2.],
+           [1., 2.]])
+    """
+    return xp.broadcast_to(x, shape)
+
+
+@broadcast_to.pullback("x")
+def pullback_broadcast_to(g: Any, shape: Any) -> Any:
+    return unbroadcast(g, shape)
+
+
+def broadcast_arrays(*arrays: Any) -> list[Any]:
+    """The arrays, each stretched to the shape that they have together; views.
+
+    >>> import numpy as np
+    >>> [a.shape for a in broadcast_arrays(np.ones(3), np.ones((2, 1)))]
+    [(2, 3), (2, 3)]
+    """
+    shape = broadcast_shape("broadcast_arrays", *(tuple(a.shape) for a in arrays))
+    return [broadcast_to(a, shape) for a in arrays]
+
+
+def broadcast_shape(who: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that arrays of some shapes have together.
+
+    Raises `ShapeError` where they do not fit.
+    """
+    rank = max(map(len, shapes), default=0)
+    full = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    found = []
+    for lengths in zip(*full, strict=True):
+        others = {n for n in lengths if n != 1}
+        if len(others) > 1:
+            raise ShapeError(
+                f"`{who}`", "shapes that broadcast", " and ".join(map(str, shapes))
+            )
+        found.append(others.pop() if others else 1)
+    return tuple(found)
+
+
+@op(view=True)
+def flip(xp: Any, x: Any, /, *, axis: Any = None) -> Any:
+    """The entries in reverse order along one axis, several, or all.
+
+    >>> import numpy as np
+    >>> flip(np.array([1.0, 2.0, 3.0]))
+    array([3., 2., 1.])
+    """
+    return xp.flip(x, axis=axis)
+
+
+@flip.pullback("x")
+def pullback_flip(g: Any, *, axis: Any) -> Any:
+    return flip(g, axis=axis)
+
+
+# Copies -------------------------------------------------------------------------------------
+
+
+@op
+def roll(xp: Any, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    """The entries moved on by `shift` along an axis, those at its end coming in at its start.
+
+    Several axes take a tuple of shifts, or one for all; None rolls the flattened array.
+
+    >>> import numpy as np
+    >>> roll(np.array([1.0, 2.0, 3.0]), 1)
+    array([3., 1., 2.])
+    """
+    return xp.roll(x, shift, axis=axis)
+
+
+@roll.pullback("x")
+def pullback_roll(g: Any, *, shift: Any, axis: Any) -> Any:
+    back = tuple(-s for s in shift) if isinstance(shift, (tuple, list)) else -shift
+    return roll(g, back, axis=axis)
+
+
+@op
+def tile(xp: Any, x: Any, /, repetitions: Any) -> Any:
+    """x laid side by side, `repetitions[k]` times along axis k.
+
+    The shorter of shape and repetitions is filled up in front with ones.
+
+    >>> import numpy as np
+    >>> tile(np.array([1.0, 2.0]), (2, 2))
+    array([[1., 2., 1., 2.],
+           [1., 2., 1., 2.]])
+    """
+    return xp.tile(x, repetitions)
+
+
+@tile.pullback("x")
+def pullback_tile(g: Any, shape: Any, *, repetitions: Any) -> Any:
+    times = tuple(repetitions) if isinstance(repetitions, (tuple, list)) else (repetitions,)
+    rank = max(len(shape), len(times))
+    times = (1,) * (rank - len(times)) + times
+    lengths = (1,) * (rank - len(shape)) + tuple(shape)
+    copies: tuple[int, ...] = ()
+    one: tuple[int, ...] = ()
+    for count, length in zip(times, lengths, strict=True):
+        copies += (count, length)
+        one += (1, length)
+    return reshape(unbroadcast(reshape(g, copies), one), shape)
+
+
+@op(name="repeat")
+def _repeat(xp: Any, x: Any, /, repeats: int, *, axis: Any = None) -> Any:
+    return xp.repeat(x, repeats, axis=axis)
+
+
+@_repeat.pullback("x")
+def pullback_repeat(g: Any, shape: Any, *, repeats: int, axis: Any) -> Any:
+    before, after = (shape, ()) if axis is None else _cut(shape, axis)
+    copies = reshape(g, (*before, repeats, *after))
+    return reshape(unbroadcast(copies, (*before, 1, *after)), shape)
+
+
+def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The lengths up to an axis, itself included, and those behind it."""
+    end = axis % len(shape) + 1
+    return tuple(shape[:end]), tuple(shape[end:])
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
+    """Each entry along an axis, `repeats` times in a row; None flattens first.
+
+    `repeats` is an integer, or an array of one for each position along the axis.
+
+    >>> import numpy as np
+    >>> repeat(np.array([1.0, 2.0]), 2)
+    array([1., 1., 2., 2.])
+    >>> repeat(np.array([1.0, 2.0]), np.array([0, 3]))
+    array([2., 2., 2.])
+    """
+    data = to_array(x)
+    if axis is not None:
+        (axis,) = axes_of(axis, len(data.shape), "repeat")
+    counts = raw(to_array(repeats))
+    if not getattr(counts, "shape", ()):
+        return _repeat(x, int(counts), axis=axis)
+    shape = tuple(data.shape) if axis is not None else (math.prod(data.shape),)
+    xp = namespace(counts)
+    length = shape[axis or 0]
+    if tuple(counts.shape) not in ((1,), (length,)):
+        raise ShapeError(
+            "argument `repeats` of `repeat`", f"an integer, or {length} of them",
+            f"shape {tuple(counts.shape)}",
+        )
+    positions = xp.repeat(xp.arange(length), counts)
+    return take(x if axis is not None else ravel(x), positions, axis=axis or 0)
+
+
+repeat.op = _repeat.op  # type: ignore[attr-defined]

@@ -1,0 +1,229 @@
+"""Trigonometric and hyperbolic functions and their inverses, elementwise.
+
+At the ends of a domain (`asin` at ±1, `acosh` at 1, `atanh` at ±1) the derivative is infinite, and
+a zero cotangent stays zero; see `quotient`. `atan2` has derivative 0 at (0, 0). The formulas are
+those of complex numbers too, with the branch cuts of the functions themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.op import op
+from .arithmetic import quotient
+from .exponential import hypot, sqrt
+
+__all__ = [
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "sin", "sinh",
+    "tan", "tanh",
+]
+
+# Trigonometric ------------------------------------------------------------------------------
+
+
+@op(native="sin", elementwise=True)
+def sin(x: Any, /) -> Any:
+    """sin x. The derivative is cos x.
+
+    >>> import pullback as pb
+    >>> pb.sin(pb.tensor([0.0, 1.0]))
+    Tensor([0.        , 0.84147098])
+    """
+
+
+@sin.partial("x")
+def partial_sin(x: Any) -> Any:
+    return cos(x)
+
+
+@op(native="cos", elementwise=True)
+def cos(x: Any, /) -> Any:
+    """cos x. The derivative is -sin x.
+
+    >>> import pullback as pb
+    >>> pb.cos(pb.tensor([0.0, 1.0]))
+    Tensor([1.        , 0.54030231])
+    """
+
+
+@cos.partial("x")
+def partial_cos(x: Any) -> Any:
+    return -sin(x)
+
+
+@op(native="tan", elementwise=True)
+def tan(x: Any, /) -> Any:
+    """tan x. The derivative is 1 + tan² x.
+
+    >>> import pullback as pb
+    >>> pb.tan(pb.tensor([0.0, 1.0]))
+    Tensor([0.        , 1.55740772])
+    """
+
+
+@tan.partial("x")
+def partial_tan(out: Any) -> Any:
+    return 1 + out * out
+
+
+@op(native="asin", elementwise=True)
+def asin(x: Any, /) -> Any:
+    """The angle in [-π/2, π/2] whose sine is x. The derivative is 1 / √(1 - x²).
+
+    >>> import pullback as pb
+    >>> pb.asin(pb.tensor([0.0, 1.0]))
+    Tensor([0.        , 1.57079633])
+    """
+
+
+@asin.pullback("x")
+def pullback_asin(g: Any, x: Any) -> Any:
+    return quotient(g, sqrt((1 - x) * (1 + x)))
+
+
+@op(native="acos", elementwise=True)
+def acos(x: Any, /) -> Any:
+    """The angle in [0, π] whose cosine is x. The derivative is -1 / √(1 - x²).
+
+    >>> import pullback as pb
+    >>> pb.acos(pb.tensor([0.0, 1.0]))
+    Tensor([1.57079633, 0.        ])
+    """
+
+
+@acos.pullback("x")
+def pullback_acos(g: Any, x: Any) -> Any:
+    return -quotient(g, sqrt((1 - x) * (1 + x)))
+
+
+@op(native="atan", elementwise=True)
+def atan(x: Any, /) -> Any:
+    """The angle in [-π/2, π/2] whose tangent is x. The derivative is 1 / (1 + x²).
+
+    >>> import pullback as pb
+    >>> pb.atan(pb.tensor([0.0, 1.0]))
+    Tensor([0.        , 0.78539816])
+    """
+
+
+@atan.pullback("x")
+def pullback_atan(g: Any, x: Any) -> Any:
+    return g / (1 + x * x)
+
+
+@op(native="atan2", elementwise=True)
+def atan2(x1: Any, x2: Any, /) -> Any:
+    """The angle in [-π, π] from the positive first axis to the point (x2, x1): mind the order.
+
+    The derivatives are x2 / r² and -x1 / r² with r² = x1² + x2², and 0 where r is 0.
+
+    >>> import pullback as pb
+    >>> pb.atan2(pb.tensor([0.0, 1.0]), pb.tensor([-1.0, 0.0]))
+    Tensor([3.14159265, 1.57079633])
+    """
+
+
+@atan2.partial("x1")
+def partial_atan2_x1(x1: Any, x2: Any) -> Any:
+    r = hypot(x1, x2)
+    return quotient(quotient(x2, r), r)
+
+
+@atan2.partial("x2")
+def partial_atan2_x2(x1: Any, x2: Any) -> Any:
+    r = hypot(x1, x2)
+    return -quotient(quotient(x1, r), r)
+
+
+# Hyperbolic ---------------------------------------------------------------------------------
+
+
+@op(native="sinh", elementwise=True)
+def sinh(x: Any, /) -> Any:
+    """(eˣ - e⁻ˣ) / 2. The derivative is cosh x.
+
+    >>> import pullback as pb
+    >>> pb.sinh(pb.tensor([0.0, 1.0]))
+    Tensor([0.        , 1.17520119])
+    """
+
+
+@sinh.partial("x")
+def partial_sinh(x: Any) -> Any:
+    return cosh(x)
+
+
+@op(native="cosh", elementwise=True)
+def cosh(x: Any, /) -> Any:
+    """(eˣ + e⁻ˣ) / 2. The derivative is sinh x.
+
+    >>> import pullback as pb
+    >>> pb.cosh(pb.tensor([0.0, 1.0]))
+    Tensor([1.        , 1.54308063])
+    """
+
+
+@cosh.partial("x")
+def partial_cosh(x: Any) -> Any:
+    return sinh(x)
+
+
+@op(native="tanh", elementwise=True)
+def tanh(x: Any, /) -> Any:
+    """sinh x / cosh x. The derivative is 1 - tanh² x.
+
+    >>> import pullback as pb
+    >>> pb.tanh(pb.tensor([0.0, 1.0]))
+    Tensor([0.        , 0.76159416])
+    """
+
+
+@tanh.partial("x")
+def partial_tanh(out: Any) -> Any:
+    return 1 - out * out
+
+
+@op(native="asinh", elementwise=True)
+def asinh(x: Any, /) -> Any:
+    """The number whose hyperbolic sine is x. The derivative is 1 / √(1 + x²).
+
+    >>> import pullback as pb
+    >>> pb.asinh(pb.tensor([0.0, 1.0]))
+    Tensor([0.        , 0.88137359])
+    """
+
+
+@asinh.pullback("x")
+def pullback_asinh(g: Any, x: Any) -> Any:
+    return g / sqrt(1 + x * x)
+
+
+@op(native="acosh", elementwise=True)
+def acosh(x: Any, /) -> Any:
+    """The number ≥ 0 whose hyperbolic cosine is x ≥ 1. The derivative is 1 / √(x² - 1).
+
+    >>> import pullback as pb
+    >>> pb.acosh(pb.tensor([1.0, 2.0]))
+    Tensor([0.       , 1.3169579])
+    """
+
+
+@acosh.pullback("x")
+def pullback_acosh(g: Any, x: Any) -> Any:
+    # Two roots, since for complex x the root of the product has another branch cut.
+    return quotient(quotient(g, sqrt(x - 1)), sqrt(x + 1))
+
+
+@op(native="atanh", elementwise=True)
+def atanh(x: Any, /) -> Any:
+    """The number whose hyperbolic tangent is x in [-1, 1]. The derivative is 1 / (1 - x²).
+
+    >>> import pullback as pb
+    >>> pb.atanh(pb.tensor([0.0, 0.5]))
+    Tensor([0.        , 0.54930614])
+    """
+
+
+@atanh.pullback("x")
+def pullback_atanh(g: Any, x: Any) -> Any:
+    return quotient(g, (1 - x) * (1 + x))

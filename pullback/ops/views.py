@@ -1,0 +1,107 @@
+"""A chain of views as one step: what writing to views in place records.
+
+`core.inplace` keeps for each view the operations that took it from its base. Those only pick
+entries, so a region of the base is known by the positions of its entries.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ..arrays import adapters
+from ..core.op import op
+
+__all__ = ["put_view", "take_view"]
+
+
+def follow(x: Any, steps: Any) -> Any:
+    """Apply view operations, given as (operation, attributes), to a raw array.
+
+    `astype` is a view where it changes nothing; and that a reshape needed no copy holds for the
+    base, not for another array of its shape.
+    """
+    for step, attrs in steps:
+        if step.name != "astype":
+            how = {name: value for name, value in attrs.items() if name != "copy"}
+            x = step.kernels[x.__class__](x, **how)
+    return x
+
+
+def _positions(xp: Any, shape: Any, steps: Any) -> Any:
+    """The positions, in the flattened base, of a view's entries."""
+    return follow(xp.reshape(xp.arange(prod(shape)), shape), steps)
+
+
+def _put(xp: Any, base: Any, steps: Any, value: Any) -> Any:
+    """Write to a view of an array that is nobody else's, and return the array."""
+    adapter = adapters[base.__class__]
+    view = follow(base, steps)
+    if adapter.owner(view) is adapter.owner(base):
+        adapter.assign(view, ..., value)
+        return base
+    # The same steps may copy where the memory is laid out otherwise than in the first base.
+    flat = adapter.copy(xp.reshape(base, (-1,)))
+    return xp.reshape(adapter.assign(flat, _positions(xp, base.shape, steps), value), base.shape)
+
+
+@op
+def take_view(xp: Any, x: Any, /, *, steps: Any) -> Any:
+    """The view of `x` that a chain of view operations takes.
+
+    >>> import numpy as np
+    >>> import pullback as pb
+    >>> take_view(np.array([1.0, 2.0, 3.0]), steps=((pb.getitem.op, {"index": slice(1, None)}),))
+    array([2., 3.])
+    """
+    return follow(x, steps)
+
+
+@take_view.pullback("x")
+def pullback_take_view(g: Any, shape: Any, *, steps: Any) -> Any:
+    return scatter_view(g, steps=steps, shape=shape)
+
+
+@op
+def scatter_view(xp: Any, x: Any, /, *, steps: Any, shape: Any) -> Any:
+    """Zeros of `shape` with `x` added to a view of them: the adjoint of `take_view`.
+
+    >>> import numpy as np
+    >>> import pullback as pb
+    >>> steps = ((pb.getitem.op, {"index": slice(1, None)}),)
+    >>> scatter_view(np.array([2.0, 3.0]), steps=steps, shape=(3,))
+    array([0., 2., 3.])
+    """
+    if not any(step.name == "broadcast_to" for step, _ in steps):
+        return _put(xp, xp.zeros(shape, dtype=x.dtype), steps, x)
+    flat = xp.zeros(prod(shape), dtype=x.dtype)
+    adapter = adapters[flat.__class__]
+    return xp.reshape(adapter.accumulate(flat, _positions(xp, shape, steps), x), shape)
+
+
+@scatter_view.pullback("x")
+def pullback_scatter_view(g: Any, *, steps: Any) -> Any:
+    return take_view(g, steps=steps)
+
+
+@op
+def put_view(xp: Any, x: Any, value: Any, /, *, steps: Any) -> Any:
+    """A copy of `x` in which the view that `steps` take is `value`.
+
+    >>> import numpy as np
+    >>> import pullback as pb
+    >>> steps = ((pb.getitem.op, {"index": slice(1, None)}),)
+    >>> put_view(np.zeros(3), np.array([2.0, 3.0]), steps=steps)
+    array([0., 2., 3.])
+    """
+    return _put(xp, adapters[x.__class__].copy(x), steps, value)
+
+
+@put_view.pullback("x")
+def pullback_put_view_x(g: Any, *, steps: Any) -> Any:
+    return put_view(g, 0.0, steps=steps)
+
+
+@put_view.pullback("value")
+def pullback_put_view_value(g: Any, *, steps: Any) -> Any:
+    return take_view(g, steps=steps)

@@ -1,0 +1,72 @@
+"""RMSprop (Tieleman and Hinton, 2012)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..ops import maximum, sqrt
+from .base import Group, Optimizer, at_least, below_one
+
+
+class RMSprop(Optimizer):
+    """x ← x - lr · g / (√v + eps), with a running average v of g².
+
+    params        tensors, variables or groups; see `Optimizer`
+    lr            about how far an entry goes in a step
+    alpha         how slowly v forgets: v ← alpha · v + (1 - alpha) · g²
+    eps           keeps the quotient small where v is nearly 0
+    weight_decay  adds weight_decay · x to the gradient
+    momentum      x ← x - lr · b, where b ← momentum · b + g / (√v + eps)
+    centered      take the running variance, v minus the square of the running average of g
+
+    Raises `ArgumentError` for a negative option, and for alpha outside [0, 1).
+
+    >>> import pullback as pb
+    >>> x = pb.Variable([1.0, 2.0])
+    >>> RMSprop([x], lr=0.25, alpha=0.75, eps=0.0).step([pb.tensor([100.0, -0.01])])
+    >>> x
+    Variable([0.5, 2.5])
+    """
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+        weight_decay: float = 0.0, momentum: float = 0.0, centered: bool = False,
+    ) -> None:
+        super().__init__(params, {
+            "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
+            "momentum": momentum, "centered": centered,
+        })
+
+    def _check(self, group: Group) -> None:
+        at_least(group, self._name, ("lr", "eps", "weight_decay", "momentum"))
+        below_one(self._name, alpha=group["alpha"])
+
+    def _slots(self, group: Group) -> tuple[str, ...]:
+        names = ["square_avg"]
+        if group["centered"]:
+            names.append("grad_avg")
+        if group["momentum"]:
+            names.append("momentum_buffer")
+        return tuple(names)
+
+    def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
+        alpha, momentum = group["alpha"], group["momentum"]
+        if group["weight_decay"]:
+            g = g + group["weight_decay"] * x
+        v = slots[0]
+        v *= alpha
+        v += g * g * (1 - alpha)
+        if group["centered"]:
+            mean = slots[1]
+            mean += (g - mean) * (1 - alpha)
+            v = maximum(v - mean * mean, 0.0)  # rounding may take it below
+        root = sqrt(v)
+        root += group["eps"]
+        g = g / root
+        if momentum:
+            b = slots[-1]
+            b *= momentum
+            b += g
+            g = b
+        x -= group["lr"] * g

@@ -1,0 +1,311 @@
+"""Random numbers from generators that can be seeded, saved and put back.
+
+    generator = Generator(seed=0)
+    noise = generator.normal((2, 3))
+
+The functions of this module draw from one default generator, which `seed` starts anew. Samples are
+Tensors. `normal`, `uniform` and `exponential` are reparametrised: what is drawn is noise that
+depends on no parameter, and `loc + scale * noise` is recorded, so gradients reach parameters that
+are given as Tensors.
+
+Threads: a draw locks its generator, so that threads may share one; who gets which numbers is then
+up to the scheduler. For numbers that can be repeated, give each thread its own from `spawn`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, MutableSequence
+from typing import Any
+
+import numpy
+
+from .arrays import adapters
+from .core.op import OPS
+from .core.tensor import Tensor, raw, to_array, wrap
+from .errors import ArgumentError, ArgumentTypeError, DtypeError
+
+__all__ = [
+    "Generator", "bernoulli", "choice", "default_generator", "exponential", "get_state",
+    "integers", "normal", "permutation", "seed", "set_state", "shuffle", "spawn", "uniform",
+]
+
+Shape = int | tuple[int, ...] | None
+
+
+class Generator:
+    """A stream of random numbers; the same seed gives the same stream.
+
+    Without a seed the stream is different each time.
+
+    >>> import pullback as pb
+    >>> one, other = pb.random.Generator(7), pb.random.Generator(7)
+    >>> bool((one.normal((3,)).numpy() == other.normal((3,)).numpy()).all())
+    True
+    """
+
+    __slots__ = ("_numpy",)
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.seed(seed)
+
+    def seed(self, seed: int | None = None) -> None:
+        """Start the stream of a seed, from its beginning."""
+        if seed is not None and (not isinstance(seed, (int, numpy.integer)) or seed < 0):
+            raise ArgumentError("argument `seed` of `Generator`", "an integer ≥ 0", repr(seed))
+        self._numpy = numpy.random.Generator(numpy.random.PCG64(seed))
+
+    def get_state(self) -> dict[str, Any]:
+        """Where the stream is, for `set_state`; made of dictionaries, strings and integers.
+
+        >>> import pullback as pb
+        >>> generator = pb.random.Generator(0)
+        >>> state = generator.get_state()
+        >>> first = generator.uniform().item()
+        >>> generator.set_state(state)
+        >>> generator.uniform().item() == first
+        True
+        """
+        return copy.deepcopy(dict(self._numpy.bit_generator.state))
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go back to where the stream was when `get_state` was called."""
+        try:
+            self._numpy.bit_generator.state = copy.deepcopy(dict(state))
+        except (TypeError, ValueError, KeyError) as error:
+            raise ArgumentError(
+                "argument `state` of `set_state`", "what `get_state` returned", repr(error)
+            ) from None
+
+    def spawn(self, count: int) -> list[Generator]:
+        """New generators, with streams independent of this one and of each other.
+
+        >>> import pullback as pb
+        >>> len(pb.random.Generator(0).spawn(3))
+        3
+        """
+        children = []
+        for stream in self._numpy.spawn(count):
+            child = Generator.__new__(Generator)
+            child._numpy = stream
+            children.append(child)
+        return children
+
+    # Reparametrised: parameters are numbers, arrays or Tensors, which broadcast ---------------
+
+    def normal(
+        self, shape: Shape = None, *, loc: Any = 0.0, scale: Any = 1.0, dtype: Any = None
+    ) -> Tensor:
+        """Normal numbers with mean loc and standard deviation scale: loc + scale · noise.
+
+        shape  left out, that of loc and scale together
+        dtype  left out, that of loc and scale if they are arrays or Tensors, else float64
+
+        >>> import pullback as pb
+        >>> scale = pb.tensor(2.0, requires_grad=True)
+        >>> sample = pb.random.Generator(0).normal((3,), scale=scale)
+        >>> pb.sum(sample).backward()
+        >>> bool(abs(scale.grad.item() * 2.0 - pb.sum(sample).item()) < 1e-12)
+        True
+        """
+        return self._located("normal", self._numpy.standard_normal, shape, loc, scale, dtype)
+
+    def uniform(
+        self, shape: Shape = None, *, low: Any = 0.0, high: Any = 1.0, dtype: Any = None
+    ) -> Tensor:
+        """Numbers from [low, high), all equally likely: low + (high - low) · noise.
+
+        shape, dtype  as for `normal`
+
+        >>> import pullback as pb
+        >>> pb.random.Generator(0).uniform((2, 3), low=-1.0).shape
+        (2, 3)
+        """
+        width = high - low
+        return self._located("uniform", self._numpy.random, shape, low, width, dtype)
+
+    def exponential(
+        self, shape: Shape = None, *, scale: Any = 1.0, dtype: Any = None
+    ) -> Tensor:
+        """Exponentially distributed numbers with mean scale: scale · noise.
+
+        shape, dtype  as for `normal`
+
+        >>> import pullback as pb
+        >>> pb.random.Generator(0).exponential((4,), dtype="float32").dtype
+        dtype('float32')
+        """
+        draw = self._numpy.standard_exponential
+        return self._located("exponential", draw, shape, None, scale, dtype)
+
+    def _located(
+        self, who: str, draw: Any, shape: Shape, loc: Any, scale: Any, dtype: Any
+    ) -> Tensor:
+        """loc + scale · noise."""
+        given = [v for v in (loc, scale) if v is not None]
+        arrays = [raw(to_array(v)) for v in given]
+        kinds = [a for a in arrays if hasattr(a, "dtype")]
+        if dtype is None and kinds:
+            dtype = numpy.result_type(*(numpy.asarray(a).dtype for a in kinds))
+        dtype = numpy.dtype("float64" if dtype is None else dtype)
+        if dtype.kind != "f":
+            raise DtypeError(f"argument `dtype` of `{who}`", "a real floating dtype", str(dtype))
+        size = _shape(shape, arrays, who)
+        drawn = dtype if dtype.char in "fd" else numpy.dtype("float64")
+        noise = draw(size, dtype=drawn).astype(dtype, copy=False)
+        if kinds:
+            noise = adapters[kinds[0].__class__].asarray(noise)
+        sample = wrap(_class_of(given), noise)
+        if not (isinstance(scale, (int, float)) and scale == 1):
+            sample = OPS["multiply"](sample, _as_dtype(scale, dtype))
+        if loc is not None and not (isinstance(loc, (int, float)) and loc == 0):
+            sample = OPS["add"](sample, _as_dtype(loc, dtype))
+        return sample
+
+    # Without derivatives ----------------------------------------------------------------------
+
+    def bernoulli(
+        self, probability: Any = 0.5, shape: Shape = None, *, dtype: Any = None
+    ) -> Tensor:
+        """True with a probability, which is a number or an array of them; else False.
+
+        Raises `ArgumentError` unless every probability is in [0, 1].
+
+        >>> import pullback as pb
+        >>> pb.random.Generator(0).bernoulli(1.0, (2,))
+        Tensor([ True,  True])
+        """
+        chance = numpy.asarray(raw(to_array(probability)))
+        if not ((chance >= 0) & (chance <= 1)).all():
+            raise ArgumentError(
+                "argument `probability` of `bernoulli`", "numbers in [0, 1]", f"{probability}"
+            )
+        hit = numpy.asarray(self._numpy.random(_shape(shape, [chance], "bernoulli")) < chance)
+        return wrap(Tensor, hit if dtype is None else hit.astype(dtype))
+
+    def integers(
+        self, low: int, high: int | None = None, shape: Shape = (), *, endpoint: bool = False,
+        dtype: Any = "int64",
+    ) -> Tensor:
+        """Integers from low up to high, which is left out itself unless `endpoint`.
+
+        With one number, from 0 up to it.
+
+        >>> import pullback as pb
+        >>> pb.random.Generator(0).integers(5, 6, (2,))
+        Tensor([5, 5])
+        """
+        try:
+            drawn = self._numpy.integers(low, high, shape, dtype=dtype, endpoint=endpoint)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(
+                "`integers`", "low below high, and a dtype that holds both",
+                f"low={low}, high={high}, dtype={dtype}: {error}",
+            ) from None
+        return wrap(Tensor, numpy.asarray(drawn))
+
+    # Rearranging --------------------------------------------------------------------------------
+
+    def permutation(self, x: Any, *, axis: int = 0) -> Tensor:
+        """The numbers below an integer, or the parts of an array along an axis, in a random order.
+
+        Differentiable: a cotangent goes back to where its entry came from.
+
+        >>> import pullback as pb
+        >>> sorted(pb.random.Generator(0).permutation(4).tolist())
+        [0, 1, 2, 3]
+        """
+        if isinstance(x, (int, numpy.integer)):
+            return wrap(Tensor, self._numpy.permutation(int(x)))
+        x = x if isinstance(x, Tensor) else Tensor(x)
+        order = self._numpy.permutation(x.shape[axis])
+        return OPS["take"](x, order, axis=axis % x.ndim)
+
+    def shuffle(self, x: Any) -> None:
+        """Rearrange a Tensor, an array or a list in place, along its first axis.
+
+        >>> import pullback as pb
+        >>> cards = [1, 2, 3]
+        >>> pb.random.Generator(0).shuffle(cards)
+        >>> sorted(cards)
+        [1, 2, 3]
+        """
+        if isinstance(x, Tensor):
+            x[...] = self.permutation(x)  # type: ignore[index]  # bound in ops.operators
+        elif isinstance(x, (numpy.ndarray, MutableSequence)):
+            self._numpy.shuffle(x)
+        else:
+            raise ArgumentTypeError(
+                "argument of `shuffle`", "something that can be changed in place",
+                f"a {type(x).__name__}", "use permutation, which returns a new Tensor",
+            )
+
+    def choice(
+        self, x: Any, shape: Shape = (), *, replace: bool = True, p: Any = None
+    ) -> Tensor:
+        """Numbers below an integer, or parts of an array along its first axis, drawn at random.
+
+        replace  whether one may be drawn more than once
+        p        the probability of each; left out, they are equal
+
+        Differentiable in an array's entries.
+
+        >>> import pullback as pb
+        >>> sorted(pb.random.Generator(0).choice(3, (3,), replace=False).tolist())
+        [0, 1, 2]
+        """
+        whole = isinstance(x, (int, numpy.integer))
+        if not whole and not isinstance(x, Tensor):
+            x = Tensor(x)
+        count = int(x) if whole else len(x)
+        try:
+            at = self._numpy.choice(count, shape, replace, raw(p))
+        except ValueError as error:
+            raise ArgumentError(
+                "`choice`", f"at most {count} to draw, and probabilities that add up to 1",
+                str(error),
+            ) from None
+        return wrap(Tensor, numpy.asarray(at)) if whole else x[at]
+
+
+def _shape(shape: Shape, parameters: list[Any], who: str) -> tuple[int, ...]:
+    """The shape of a sample, into which its parameters must broadcast."""
+    shapes = [tuple(getattr(p, "shape", ())) for p in parameters]
+    size = (shape,) if isinstance(shape, (int, numpy.integer)) else shape
+    try:
+        together = numpy.broadcast_shapes(*shapes)
+        if size is None:
+            return together
+        if numpy.broadcast_shapes(together, tuple(size)) == tuple(size):
+            return tuple(size)
+    except ValueError:
+        pass
+    raise ArgumentError(
+        f"argument `shape` of `{who}`", f"a shape that parameters of shapes {shapes} fit into",
+        f"{shape}",
+    )
+
+
+def _as_dtype(value: Any, dtype: Any) -> Any:
+    """A parameter in the dtype of the sample; numbers take it on by themselves."""
+    value = value if isinstance(value, Tensor) else to_array(value)
+    return value if getattr(value, "dtype", dtype) == dtype else OPS["astype"](value, dtype)
+
+
+def _class_of(values: list[Any]) -> type:
+    return next((v._out for v in values if isinstance(v, Tensor)), Tensor)
+
+
+_default = Generator()
+
+
+def default_generator() -> Generator:
+    """The generator that the functions of this module draw from."""
+    return _default
+
+
+seed = _default.seed
+get_state, set_state, spawn = _default.get_state, _default.set_state, _default.spawn
+normal, uniform, exponential = _default.normal, _default.uniform, _default.exponential
+bernoulli, integers = _default.bernoulli, _default.integers
+permutation, shuffle, choice = _default.permutation, _default.shuffle, _default.choice

@@ -1,0 +1,386 @@
+"""`GradientTape`: a view of the one graph, through the time it was open and what it watched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from .core import state as _state
+from .core.backward import start
+from .core.cotangent import conjugated, wrapped
+from .core.node import Leaf, Node, number
+from .core.pull import pull, within
+from .core.tensor import Tensor, check_inexact, is_inexact, raw, wrap
+from .custom.override import Overrides
+from .errors import ArgumentError, ArgumentTypeError, DtypeError, TapeError
+from .ops import ones_like, reshape, set_at, stack, zeros_like
+from .trees import flatten, leaves
+from .variable import Variable
+
+
+class GradientTape:
+    """Records what is computed from watched tensors while it is open, and differentiates it.
+
+    persistent                may be asked for gradients more than once
+    watch_accessed_variables  trainable variables (and tensors that require gradients) are watched
+                              as soon as they are read
+    keep_values               keep every input and output, not only what rules read, so that any
+                              override finds all of them afterwards
+
+    Tapes nest to any order, may be open at the same time with different watched sets, and may be
+    asked inside their own block. Per thread. In the spelling of TensorFlow 2.
+
+    >>> import pullback as pb
+    >>> x = pb.tensor(3.0)
+    >>> with pb.GradientTape() as outer:
+    ...     outer.watch(x)
+    ...     with pb.GradientTape() as inner:
+    ...         inner.watch(x)
+    ...         y = x * x * x
+    ...     dy = inner.gradient(y, x)
+    >>> dy, outer.gradient(dy, x)
+    (Tensor(27.), Tensor(18.))
+    """
+
+    def __init__(
+        self, persistent: bool = False, watch_accessed_variables: bool = True,
+        keep_values: bool = False,
+    ) -> None:
+        self._persistent = persistent
+        self._auto = watch_accessed_variables
+        self._keep_values = keep_values
+        self._watched: set[Node] = set()
+        self._variables: dict[Node, Variable] = {}
+        self._spans: list[tuple[int, float]] = []
+        self._opened: int | None = None
+        self._shared = False  # another tape was open at the same time
+        self._spent = False
+
+    # Opening and closing --------------------------------------------------------------------
+
+    def __enter__(self) -> GradientTape:
+        if self._opened is not None:
+            raise TapeError("`with tape:`", "a tape that is not recording", "one that is")
+        others = _state.state().tapes
+        for tape in others:
+            tape._shared = True
+        self._shared |= bool(others)
+        self._open()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._opened is not None:
+            self._close()
+
+    def _open(self) -> None:
+        now = _state.state()
+        _state.change(
+            tapes=(*now.tapes, self), keep_values=now.keep_values or self._keep_values
+        )
+        self._opened = number()
+
+    def _close(self) -> None:
+        tapes = tuple(t for t in _state.state().tapes if t is not self)
+        _state.change(tapes=tapes, keep_values=any(t._keep_values for t in tapes))
+        assert self._opened is not None
+        self._spans.append((self._opened, number()))
+        self._opened = None
+
+    def _recorded(self) -> list[tuple[int, float]]:
+        if self._opened is None:
+            return self._spans
+        return [*self._spans, (self._opened, math.inf)]
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """Leave what is computed inside the block out of this tape.
+
+        Raises `TapeError` when the tape is not recording.
+        """
+        if self._opened is None:
+            raise TapeError("stop_recording()", "a tape that is recording", "one that is not")
+        self._close()
+        try:
+            yield
+        finally:
+            self._open()
+
+    def reset(self) -> None:
+        """Forget all that was recorded and watched, as if the tape had just been made."""
+        self._watched.clear()
+        self._variables.clear()
+        self._spans.clear()
+        self._spent = False
+        if self._opened is not None:
+            self._opened = number()
+
+    # Watching -------------------------------------------------------------------------------
+
+    def watch(self, tensor: Any) -> None:
+        """Follow a tensor, or every tensor of a nested structure, from now on.
+
+        Raises `ArgumentTypeError` for what is no Tensor, `DtypeError` for integers and booleans.
+        """
+        for x in leaves(tensor):
+            if not isinstance(x, Tensor):
+                raise ArgumentTypeError(
+                    "argument of tape.watch", "a Tensor", f"a {type(x).__name__}",
+                    "make it one with pullback.tensor(…)",
+                )
+            check_inexact(x._data, "tape.watch")
+            if isinstance(x, Variable):
+                assert x._leaf is not None
+                self._variables[x._leaf] = x
+                self._watched.add(x._leaf)
+                continue
+            if x._node is None:
+                x._node = Leaf(x._data, _state.ALL)
+            self._watched.add(x._node)
+
+    def accessed(self, variable: Variable, leaf: Node) -> None:
+        """Told by a variable that it is being read."""
+        if self._auto and variable._trainable:
+            self._variables[leaf] = variable
+            self._watched.add(leaf)
+
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The variables read or watched so far, in order."""
+        return tuple(self._variables.values())
+
+    # Asking ---------------------------------------------------------------------------------
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = "none",
+        overrides: Any = None,
+    ) -> Any:
+        """The gradient of the targets' sum with respect to each source, in the sources' structure.
+
+        target                 a Tensor or a nested structure of them, of any shape
+        sources                watched tensors, variables, or tensors computed from them
+        output_gradients       a cotangent for each target, of its shape; ones when left out
+        unconnected_gradients  "none" or "zero": the answer where no path leads to a source
+        overrides              {operation: registered name or rule}, in force for this call, on a
+                               computation already done; see `override_gradient`
+
+        Raises `TapeError` the second time, unless the tape is persistent; `DtypeError` for a
+        source of integers; `RuleError` for a cotangent of another shape.
+        """
+        zero = _is_zero(unconnected_gradients)
+        targets = [t for t in leaves(target) if t is not None]
+        flat, rebuild = flatten(sources)
+        nodes = [self._source(s, i) for i, s in enumerate(flat)]
+        record = self._use()
+        roots = _roots(targets, output_gradients, record)
+        free = 0 if self._persistent or self._shared or record else _state.ALL
+        cls = targets[0]._out if targets else Tensor
+        found = self._pull(roots, nodes, record, free, overrides, cls)
+        return rebuild([_answer(s, n, found, zero) for s, n in zip(flat, nodes, strict=True)])
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: Any = "none",
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """Every derivative of every target entry: shape target.shape + source.shape a source.
+
+        `parallel_iterations` and `experimental_use_pfor` are taken for compatibility and change
+        nothing. The other arguments are `gradient`'s.
+
+        >>> import pullback as pb
+        >>> x = pb.tensor([1.0, 2.0])
+        >>> with pb.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.jacobian(y, x)
+        Tensor([[2., 0.],
+                [0., 4.]])
+        """
+        zero = _is_zero(unconnected_gradients)
+        flat, rebuild = flatten(sources)
+        nodes = [self._source(s, i) for i, s in enumerate(flat)]
+        record = self._use()
+        basis = _basis(target, range(target.size))
+        rows = [self._rows(target, g, flat, nodes, record, zero) for g in basis]
+        answers = []
+        for i, s in enumerate(flat):
+            column = [row[i] for row in rows]
+            answers.append(_stacked(column, (*target.shape, *s.shape), s, zero))
+        return rebuild(answers)
+
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: Any = "none",
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The Jacobian of each example: shape (b, *target.shape[1:], *source.shape[1:]).
+
+        Entry k of the target must depend on entry k of the source only. Takes as many pulls as
+        one example of the target has entries.
+
+        Raises `ArgumentError` when the first axes differ.
+        """
+        zero = _is_zero(unconnected_gradients)
+        if not (target.ndim and source.ndim and target.shape[0] == source.shape[0]):
+            raise ArgumentError(
+                "batch_jacobian", "a target and a source with one first axis",
+                f"shapes {target.shape} and {source.shape}",
+            )
+        node = self._source(source, 0)
+        record = self._use()
+        size = math.prod(target.shape[1:])
+        every = [[k * size + j for k in range(target.shape[0])] for j in range(size)]
+        rows = [
+            self._rows(target, g, [source], [node], record, zero)[0]
+            for g in _basis(target, every)
+        ]
+        if any(r is None for r in rows):
+            return None
+        shape = (target.shape[0], *target.shape[1:], *source.shape[1:])
+        if not rows:
+            return reshape(wrapped(source._out, zeros_like(source._data)), shape)
+        return reshape(stack(rows, axis=1), shape)
+
+    def _rows(
+        self, target: Any, g: Any, flat: Sequence[Any], nodes: Sequence[Node | None],
+        record: bool, zero: bool,
+    ) -> list[Any]:
+        roots = _roots([target], [g], record)
+        found = self._pull(roots, nodes, record, 0, None, target._out)
+        return [_answer(s, n, found, zero) for s, n in zip(flat, nodes, strict=True)]
+
+    def _use(self) -> bool:
+        """Check that the tape may be asked; whether the answer is to be recorded itself."""
+        if self._spent:
+            raise TapeError(
+                "tape.gradient", "one call of a tape that is not persistent", "a second one",
+                "use GradientTape(persistent=True)",
+            )
+        if not self._persistent:
+            self._spent = True
+            if self._opened is not None:
+                self._close()
+        now = _state.state()
+        return now.enabled and bool(now.tapes)
+
+    def _source(self, x: Any, index: int) -> Node | None:
+        """The node of a source, or None when this tape knows nothing of it."""
+        who = f"source {index} of tape.gradient"
+        if not isinstance(x, Tensor):
+            raise ArgumentTypeError(who, "a Tensor or Variable", f"a {type(x).__name__}")
+        if not is_inexact(x._data):
+            raise DtypeError(
+                who, "a real or complex floating dtype", f"dtype {x.dtype}",
+                "differentiate with respect to a float tensor",
+            )
+        node = x._leaf if isinstance(x, Variable) else x._node
+        if node is None or node in self._watched:
+            return node
+        if isinstance(node, Leaf):
+            return node if self._auto and node.trainable else None
+        spans = self._recorded()
+        if not within(spans, node.seq):
+            return None
+        if self._auto and not self._shared:
+            return node
+        return node if self._descends(node, spans) else None
+
+    def _descends(self, node: Node, spans: list[tuple[int, float]]) -> bool:
+        """Whether a computed node comes from something that this tape watched."""
+        seen, stack = {node}, [node]
+        while stack:
+            now = stack.pop()
+            if now in self._watched or (
+                self._auto and isinstance(now, Leaf) and now.trainable
+            ):
+                return True
+            if within(spans, now.seq):
+                new = [p for p in now.parents if p is not None and p not in seen]
+                seen.update(new)
+                stack.extend(new)
+        return False
+
+    def _pull(
+        self, roots: dict[Node, Any], nodes: Sequence[Node | None], record: bool, free: int,
+        overrides: Any, cls: type,
+    ) -> dict[Node, Any]:
+        wanted = [n for n in nodes if n is not None]
+        rules = Overrides(overrides) if overrides else None
+        if not wanted:
+            return {}
+        return pull(
+            roots, wanted, record=record, free=free, overrides=rules, spans=self._recorded(),
+            cls=cls,
+        )
+
+
+def _is_zero(unconnected: Any) -> bool:
+    choice = getattr(unconnected, "value", unconnected)
+    if choice not in ("none", "zero"):
+        raise ArgumentError(
+            "argument `unconnected_gradients`", "'none' or 'zero'", repr(unconnected)
+        )
+    return bool(choice == "zero")
+
+
+def _roots(targets: list[Any], given: Any, record: bool) -> dict[Node, Any]:
+    """target node -> cotangent in the inner convention; targets without history are left out."""
+    cotangents = [None] * len(targets) if given is None else leaves(given)
+    if len(cotangents) != len(targets):
+        raise ArgumentError(
+            "argument `output_gradients`", f"one for each of {len(targets)} targets",
+            f"{len(cotangents)}",
+        )
+    roots: dict[Node, Any] = {}
+    for target, g in zip(targets, cotangents, strict=True):
+        if not isinstance(target, Tensor):
+            raise ArgumentTypeError("target of tape.gradient", "a Tensor", type(target).__name__)
+        node = target._node
+        if node is None or not is_inexact(target._data):
+            continue
+        if g is None:
+            g = ones_like(target._data)
+        else:
+            g = start(target, g, "tape.gradient")
+        g = conjugated(wrapped(target._out, g) if record else raw(g))
+        roots[node] = g if node not in roots else roots[node] + g
+    return roots
+
+
+def _answer(source: Any, node: Node | None, found: dict[Node, Any], zero: bool) -> Any:
+    g = found.get(node) if node is not None else None
+    if g is not None:
+        return wrapped(source._out, conjugated(g))
+    return wrap(source._out, zeros_like(source._data)) if zero else None
+
+
+def _basis(target: Any, entries: Any) -> Iterator[Any]:
+    """For each entry (or list of entries) a cotangent that is one there and zero elsewhere."""
+    for entry in entries:
+        flat = reshape(zeros_like(target._data), (-1,))
+        one = set_at(flat, 1.0, entry)
+        yield wrap(target._out, reshape(one, target.shape))
+
+
+def _stacked(rows: list[Any], shape: tuple[int, ...], source: Any, zero: bool) -> Any:
+    connected = [r for r in rows if r is not None]
+    if rows and not connected:
+        return None
+    if not rows:
+        return wrapped(source._out, reshape(zeros_like(source._data)[:0], shape))
+    zeros = wrapped(source._out, zeros_like(source._data))
+    filled = [zeros if r is None else r for r in rows]
+    return reshape(stack(filled, axis=0), shape)
+
+

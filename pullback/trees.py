@@ -1,0 +1,44 @@
+"""Nested structures of tensors: taken apart into a flat list, and put together again.
+
+Lists, tuples, dictionaries and what optree knows or was told about (`optree.register_pytree_node`).
+A Tensor and None are leaves. optree is loaded when a structure is first nested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .core.tensor import Tensor
+
+Rebuild = Callable[[Sequence[Any]], Any]
+
+
+def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
+    """The leaves of a structure, and the function that puts others in their places.
+
+    >>> leaves, rebuild = flatten({"b": 1, "a": (2, 3)})
+    >>> leaves, rebuild([20, 30, 10])
+    ([2, 3, 1], {'b': 10, 'a': (20, 30)})
+    """
+    if tree is None or isinstance(tree, Tensor):
+        return [tree], _only
+    if (tree.__class__ is list or tree.__class__ is tuple) and not any(
+        isinstance(v, (list, tuple, dict)) for v in tree
+    ):
+        return list(tree), tree.__class__
+    import optree
+
+    leaves, spec = optree.tree_flatten(
+        tree, is_leaf=lambda v: v is None or isinstance(v, Tensor), none_is_leaf=True
+    )
+    return leaves, lambda values: optree.tree_unflatten(spec, values)
+
+
+def _only(values: Sequence[Any]) -> Any:
+    return values[0]
+
+
+def leaves(tree: Any) -> list[Any]:
+    """The leaves of a structure, in order."""
+    return flatten(tree)[0]

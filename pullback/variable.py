@@ -1,0 +1,148 @@
+"""`Variable`: a Tensor that can be assigned to, and that tapes watch on their own."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from .arrays import adapters
+from .core import state as _state
+from .core.node import Leaf, Node
+from .core.op import OPS
+from .core.tensor import Tensor, check_inexact, is_inexact, raw, to_array
+from .errors import ArgumentError, DtypeError
+
+reads = [0]
+"""How often variables were read, so that `custom_gradient` can tell that none was."""
+
+
+class Variable(Tensor):
+    """A value that training changes: watched by every active tape that reads it.
+
+    initial_value  an array, number, nested sequence or Tensor; it is copied
+    trainable      whether tapes watch it without being told
+    name           for printing and saving
+    dtype          converted to, when given
+
+    Assignment puts a new array in place, so a graph that read the old one stays right.
+
+    >>> import pullback as pb
+    >>> v = pb.Variable([1.0, 2.0], name="v")
+    >>> with pb.GradientTape() as tape:
+    ...     y = pb.sum(v * v)
+    >>> tape.gradient(y, v)
+    Tensor([2., 4.])
+    >>> v.assign_sub([1.0, 1.0])
+    Variable([0., 1.], name='v')
+    """
+
+    __slots__ = ("_leaf", "_name", "_trainable")
+    _out = Tensor
+    _assignable = True
+
+    def __init__(
+        self, initial_value: Any, trainable: bool = True, name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        array = to_array(initial_value)
+        adapter = adapters[array.__class__]
+        data = adapter.copy(adapter.asarray(array, dtype))
+        self._data = data
+        self._name = name
+        self._trainable = bool(trainable)
+        self._leaf = None
+        if is_inexact(data):
+            self._leaf = Leaf(data, _state.ALL, trainable=self._trainable)
+            self._leaf.variable = weakref.ref(self)
+
+    @property
+    def _node(self) -> Node | None:  # type: ignore[override]
+        """The leaf; that it was read is told to the tapes that watch what is read."""
+        leaf = self._leaf
+        reads[0] += 1
+        if leaf is not None:
+            for tape in _state.state().tapes:
+                tape.accessed(self, leaf)
+        return leaf
+
+    @_node.setter
+    def _node(self, node: Node | None) -> None:
+        if node is not None and not isinstance(node, Leaf):
+            raise ArgumentError(
+                f"in-place write to {self!r}", "an assignment",
+                "an operation that would make it a computed tensor", "use assign, assign_add, …",
+            )
+        self._leaf = node
+
+    @property
+    def trainable(self) -> bool:
+        """Whether tapes watch it without being told."""
+        return self._trainable
+
+    @property
+    def name(self) -> str:
+        """The name it was given, or `Variable`."""
+        return self._name if self._name is not None else "Variable"
+
+    @property
+    def is_leaf(self) -> bool:
+        """Always: what was assigned has no history."""
+        return True
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether it is recorded outside tapes too; False until `requires_grad_` asked for it."""
+        return self._leaf is not None and self._leaf.level == _state.REQUIRED
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Record it outside tapes too (or no longer), and return it; see `Tensor`."""
+        check_inexact(self._data, "requires_grad")
+        assert self._leaf is not None
+        self._leaf.level = _state.REQUIRED if requires_grad else _state.ALL
+        return self
+
+    def value(self) -> Any:
+        """Its value now as a Tensor that keeps to its history."""
+        return OPS["identity"](self)
+
+    read_value = value
+
+    def assign(self, value: Any) -> Any:
+        """Put a value in place and return the variable.
+
+        Raises `ArgumentError` for another shape, `DtypeError` for a dtype of another kind.
+        """
+        return self._put(value, None)
+
+    def assign_add(self, delta: Any) -> Any:
+        """Add to the value and return the variable."""
+        return self._put(delta, "add")
+
+    def assign_sub(self, delta: Any) -> Any:
+        """Subtract from the value and return the variable."""
+        return self._put(delta, "subtract")
+
+    def _put(self, value: Any, operation: str | None) -> Any:
+        old = self._data
+        new = to_array(raw(value), old)
+        who = f"assignment to {self.name!r}"
+        given = getattr(new, "shape", ())
+        if tuple(given) != tuple(old.shape):
+            raise ArgumentError(who, f"shape {tuple(old.shape)}", f"shape {tuple(given)}")
+        if operation is not None:
+            new = OPS[operation](old, new)
+        adapter = adapters[old.__class__]
+        made = adapter.asarray(new, None)
+        if made.dtype != old.dtype:
+            if is_inexact(made) and not is_inexact(old):
+                raise DtypeError(who, f"dtype {old.dtype}", f"dtype {made.dtype}", "round it first")
+            made = adapter.asarray(made, old.dtype)
+        # A new array, never a write: what graphs and users hold of the old one stays as it was.
+        self._data = made if operation is not None else adapter.copy(made)
+        if self._leaf is not None:
+            self._leaf.renew(self._data)
+        return self
+
+    def __repr__(self) -> str:
+        text = super().__repr__().replace("Tensor(", "Variable(", 1)
+        return text[:-1] + (f", name={self._name!r})" if self._name is not None else ")")

@@ -1,0 +1,180 @@
+"""The registry: every operation has a row, the standard's signatures, and well-formed rules."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import pullback as pb
+from pullback import errors
+from pullback.core.op import OPS, op
+from tests.laws.cases import ROWS
+from tests.laws.standard import CONSTANTS, DTYPES, SIGNATURES
+
+WITHOUT_ROW = {
+    "take_view": "views after in-place writes, in tests/test_inplace.py",
+    "put_view": "views after in-place writes, in tests/test_inplace.py",
+}
+"""Operations that nobody calls by name, and where they are tested."""
+
+
+@pytest.fixture
+def scratch() -> Iterator[Any]:
+    """An operation `scratch(x)` for the length of a test."""
+
+    @op
+    def scratch(xp: Any, x: Any, /, *, power: int = 2) -> Any:
+        return x**power
+
+    yield scratch
+    del OPS["scratch"]
+
+
+@pytest.mark.parametrize("name", sorted(OPS))
+def test_every_operation_has_a_row(name: str) -> None:
+    assert (name in {row.name for row in ROWS}) != (name in WITHOUT_ROW)
+
+
+@pytest.mark.parametrize("name", sorted(OPS))
+def test_every_operation_has_a_rule_or_says_why_not(name: str) -> None:
+    made = OPS[name].op  # type: ignore[attr-defined]
+    assert made.rules or not made.differentiable
+    assert not (made.rules and not made.differentiable)
+
+
+@pytest.mark.parametrize("name", sorted(OPS))
+def test_every_operation_is_documented_with_an_example(name: str) -> None:
+    text = OPS[name].__doc__ or ""
+    assert text.strip(), f"{name} has no docstring"
+    assert ">>>" in text, f"{name} has no example"
+
+
+@pytest.mark.parametrize("name", sorted(OPS))
+def test_every_rule_is_named_after_its_operation(name: str) -> None:
+    made = OPS[name].op  # type: ignore[attr-defined]
+    for index, rule in made.rules.items():
+        own = {f"{kind}_{name}" for kind in ("pullback", "partial", "pushforward")}
+        own |= {f"{n}_{made.arguments[index]}" for n in own} | {"pullback_flat"}
+        assert rule.function.__name__ in own
+
+
+def parameters(function: Any) -> str:
+    """The names of a function's parameters, with the marks of positional and keyword-only ones."""
+    found = inspect.signature(function).parameters.values()
+    plain = [
+        p.replace(default=p.empty, annotation=p.empty)
+        for p in found if p.kind is not p.VAR_KEYWORD
+    ]
+    return str(inspect.Signature(plain))[1:-1]
+
+
+@pytest.mark.parametrize("name", sorted(SIGNATURES))
+def test_the_standard_is_there_with_its_signatures(name: str) -> None:
+    assert hasattr(pb, name), f"pullback has no `{name}`"
+    if inspect.isclass(getattr(pb, name)):
+        return
+    wanted, got = SIGNATURES[name], parameters(getattr(pb, name))
+    missing = [p for p in wanted.split(", ") if p not in ("/", "*") and p not in got.split(", ")]
+    assert not missing, f"{name}({got}) lacks {missing} of {name}({wanted})"
+    if "/" in wanted.split(", "):
+        first = wanted.partition(", /")[0]
+        assert got.startswith(first), f"{name}({got}) begins otherwise than {name}({wanted})"
+
+
+@pytest.mark.parametrize("name", [*CONSTANTS, *DTYPES])
+def test_the_standard_s_constants_and_dtypes_are_there(name: str) -> None:
+    assert hasattr(pb, name)
+
+
+def test_a_rule_with_another_name_is_refused(scratch: Any) -> None:
+    with pytest.raises(errors.RuleError) as caught:
+
+        @scratch.pullback("x")
+        def gradient(g: Any) -> Any:
+            return g
+
+    assert "rule `gradient` of `scratch`" in str(caught.value)
+    assert "`pullback_scratch` or `pullback_scratch_x`" in str(caught.value)
+
+
+def test_a_lambda_is_refused(scratch: Any) -> None:
+    with pytest.raises(errors.RuleError, match="<lambda>"):
+        scratch.pullback("x")(lambda g: g)
+
+
+def test_a_rule_for_an_unknown_argument_is_refused(scratch: Any) -> None:
+    def pullback_scratch_y(g: Any) -> Any:
+        return g
+
+    with pytest.raises(errors.RuleError, match="an array argument: x"):
+        scratch.pullback("y")(pullback_scratch_y)
+
+
+def test_a_rule_for_an_attribute_is_refused(scratch: Any) -> None:
+    def pullback_scratch_power(g: Any) -> Any:
+        return g
+
+    with pytest.raises(errors.RuleError, match="an array argument: x"):
+        scratch.pullback("power")(pullback_scratch_power)
+
+
+def test_a_rule_that_reads_what_is_not_there_is_refused(scratch: Any) -> None:
+    def pullback_scratch(g: Any, outt: Any) -> Any:
+        return g
+
+    with pytest.raises(errors.RuleError, match="did you mean 'out'") as caught:
+        scratch.pullback("x")(pullback_scratch)
+    assert "'outt'" in str(caught.value)
+
+
+def test_a_rule_that_takes_an_unknown_attribute_is_refused(scratch: Any) -> None:
+    def pullback_scratch(g: Any, x: Any, *, powr: int) -> Any:
+        return g
+
+    with pytest.raises(errors.RuleError, match="powr"):
+        scratch.pullback("x")(pullback_scratch)
+
+
+def test_a_rule_whose_first_parameter_is_not_g_is_refused(scratch: Any) -> None:
+    def pullback_scratch(x: Any, g: Any) -> Any:
+        return g
+
+    with pytest.raises(errors.RuleError, match="a first parameter `g`"):
+        scratch.pullback("x")(pullback_scratch)
+
+
+def test_a_refused_rule_leaves_the_operation_as_it_was(scratch: Any) -> None:
+    with pytest.raises(errors.RuleError):
+        scratch.pullback("x")(lambda g: g)
+    assert scratch.op.rules == {}
+
+
+def test_an_operation_twice_is_refused(scratch: Any) -> None:
+    with pytest.raises(errors.DuplicateNameError, match="operation `scratch`"):
+
+        @op(name="scratch")
+        def another(xp: Any, x: Any, /) -> Any:
+            return x
+
+    assert OPS["scratch"] is scratch
+
+
+def test_an_unknown_operation_is_suggested(scratch: Any) -> None:
+    from pullback.core.op import find_op
+
+    assert find_op("scratch") is find_op(scratch) is scratch.op
+    with pytest.raises(errors.UnknownNameError, match="did you mean 'scratch'"):
+        find_op("scrtch")
+    with pytest.raises(errors.UnknownNameError, match="a int"):
+        find_op(3)
+
+
+def test_wrong_calls_are_refused(scratch: Any) -> None:
+    for call in (lambda: scratch(), lambda: scratch(1.0, 2, 3), lambda: scratch(1.0, powr=2)):
+        with pytest.raises(errors.ArgumentTypeError, match="`scratch`"):
+            call()
+    with pytest.raises(errors.ArgumentTypeError, match="operand"):
+        scratch("text")
