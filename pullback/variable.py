@@ -46,7 +46,7 @@ class Variable(Tensor):
     ) -> None:
         array = to_array(initial_value)
         adapter = adapters[array.__class__]
-        data = adapter.copy(adapter.asarray(array, dtype))
+        data = adapter.adopt(adapter.copy(adapter.asarray(array, dtype)))
         self._data = data
         self._name = name
         self._trainable = bool(trainable)
@@ -138,7 +138,7 @@ class Variable(Tensor):
                 raise DtypeError(who, f"dtype {old.dtype}", f"dtype {made.dtype}", "round it first")
             made = adapter.asarray(made, old.dtype)
         # A new array, never a write: what graphs and users hold of the old one stays as it was.
-        self._data = made if operation is not None else adapter.copy(made)
+        self._data = adapter.adopt(made if operation is not None else adapter.copy(made))
         if self._leaf is not None:
             self._leaf.renew(self._data)
         return self

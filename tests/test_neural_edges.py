@@ -78,6 +78,22 @@ def test_relu_passes_nothing_where_it_is_off_whatever_comes(n: int, dtype: str) 
     assert y.dtype == g.dtype == np.dtype(dtype)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "complex128"])
+@pytest.mark.parametrize("shape", [(7,), (200, 150)])
+def test_where_of_large_arrays_is_where(shape: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    a, b = (100 * rng.normal(size=(2, *shape))).astype(dtype)
+    condition = rng.random(shape) < 0.5
+    before = condition.copy()
+    row, last = b[..., :1], np.asfortranarray(a)
+    for x1, x2 in ((a, b), (a, 0), (0, b), (a, 0.5), (a, row), (row, a), (last, b), (a[()], 1)):
+        found, wanted = pb.where(condition, x1, x2), np.where(condition, x1, x2)
+        np.testing.assert_array_equal(found, wanted)
+        assert found.dtype == wanted.dtype
+    assert pb.where(condition, 1.0, 2.0).dtype == np.float64
+    np.testing.assert_array_equal(condition, before)
+
+
 def test_a_relu_before_a_root_has_slope_zero_where_it_is_off() -> None:
     _, g = value_and_gradient(lambda x: pb.sqrt(pb.relu(x)), [-1.0, 4.0])
     assert g.tolist() == [0.0, 0.25]
@@ -216,6 +232,7 @@ GENERAL: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
     "relu": (pb.relu, (A,), {}),
     "gate": (gate, (A, B), {}),
     "sigmoid": (pb.sigmoid, (A,), {}),
+    "large sigmoid": (pb.sigmoid, (np.linspace(-50, 50, 3000),), {}),
     "softmax": (pb.softmax, (A,), {"axis": 1}),
     "softmax of -inf": (pb.softmax, (np.full((2, 3), -INF),), {"axis": -1}),
     "softmax of nothing": (pb.softmax, (np.zeros((2, 0)),), {"axis": 1}),

@@ -34,6 +34,12 @@ class Adapter(Protocol):
     def asarray(self, value: Any, dtype: Any = None) -> Any:
         """An array of the library from numbers, nested sequences or an array of it."""
 
+    def adopt(self, array: Any) -> Any:
+        """The array as the kind that serves its size best, sharing its memory."""
+
+    def plain(self, array: Any) -> Any:
+        """The array as the library's users know it, sharing its memory."""
+
     def own(self, array: Any) -> Any:
         """An array nobody else writes to: itself if it owns its memory, else a copy."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -62,10 +63,25 @@ def make_complex(re: Any, im: Any) -> Any:
     return out
 
 
+def einsum(*operands: Any, subscripts: str) -> Any:
+    """By matrix products (BLAS) where the work outweighs looking for them, some 15 µs."""
+    before, _, out = subscripts.partition("->")
+    lengths: dict[str, int] = {}
+    for term, x in zip(before.split(","), operands, strict=True):
+        for letter, n in zip(term, numpy.shape(x), strict=True):
+            lengths[letter] = max(n, lengths.get(letter, 1))
+    many = len(operands) > 1 and len(lengths) > len(out) and math.prod(lengths.values()) > 20_000
+    found = numpy.einsum(subscripts, *operands, optimize=many)
+    return numpy.array(found) if len(operands) == 1 else found  # of one operand it may be a view
+
+
 _KERNELS: dict[str, Callable[..., Any]] = {
-    "cbrt": numpy.cbrt, "make_complex": make_complex, "pow": power, "quotient": quotient,
-    "round": rounded, **numpy_shapes.KERNELS,
+    "cbrt": numpy.cbrt, "einsum": einsum, "make_complex": make_complex, "pow": power,
+    "quotient": quotient, "round": rounded, **numpy_shapes.KERNELS,
 }
+
+
+_LARGE = 1 << 20
 
 
 class NumPy:
@@ -84,8 +100,24 @@ class NumPy:
         return _KERNELS.get(name) or numpy_nn.KERNELS.get(name) if known else None
 
     def rank(self, cls: type) -> int:
-        """Arrays before scalars before Python's numbers."""
-        return 2 if issubclass(cls, numpy.ndarray) else 1 if issubclass(cls, numpy.generic) else 0
+        """Large arrays before arrays before scalars before Python's numbers."""
+        if issubclass(cls, numpy.ndarray):
+            return 2 if cls is numpy.ndarray else 3
+        return 1 if issubclass(cls, numpy.generic) else 0
+
+    def adopt(self, array: Any) -> Any:
+        """A large array as the kind whose results are pooled and threaded; others as they are."""
+        if array.__class__ is numpy.ndarray and array.nbytes >= _LARGE:
+            from .numpy_large import adopt  # loads what threads need
+
+            return adopt(array)
+        return array
+
+    def plain(self, array: Any) -> Any:
+        """The array as NumPy's own kind, sharing its memory."""
+        if array.__class__ is numpy.ndarray or not isinstance(array, numpy.ndarray):
+            return array
+        return array.view(numpy.ndarray)
 
     def owner(self, array: Any) -> Any:
         """The array at the end of the chain of bases."""
@@ -101,13 +133,19 @@ class NumPy:
 
     def own(self, array: Any) -> Any:
         """The array, unless it is a view (which broadcasting makes read-only) or a scalar."""
-        if isinstance(array, numpy.ndarray) and array.base is None:
-            return array
-        return numpy.array(array)
+        if isinstance(array, numpy.ndarray):
+            if array.base is None:
+                return array
+            if array.__class__ is not numpy.ndarray:
+                from .numpy_large import POOL
+
+                if POOL.holds(array):
+                    return array
+        return numpy.array(array, subok=True)
 
     def copy(self, array: Any) -> Any:
         """A contiguous copy."""
-        return numpy.array(array)
+        return numpy.array(array, subok=True)
 
     def write(self, array: Any, value: Any) -> Any:
         """`array[...] = value`."""
@@ -124,6 +162,7 @@ class NumPy:
         """`array[index] += value`, in which entries named more than once receive every value."""
         if not isinstance(array, numpy.ndarray):
             array = numpy.array(array)
+        value = numpy.asarray(value).astype(array.dtype, copy=False)
         if not array.flags.c_contiguous:
             numpy.add.at(array, index, value)
             return array

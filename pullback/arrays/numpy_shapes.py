@@ -12,10 +12,10 @@ from typing import Any
 import numpy
 from numpy import ndarray
 
-_add = numpy.add.reduce
-_multiply = numpy.multiply.reduce
-_largest = numpy.maximum.reduce
-_smallest = numpy.minimum.reduce
+_add: Callable[..., Any] = numpy.add.reduce
+_multiply: Callable[..., Any] = numpy.multiply.reduce
+_largest: Callable[..., Any] = numpy.maximum.reduce
+_smallest: Callable[..., Any] = numpy.minimum.reduce
 
 
 def total(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
@@ -84,8 +84,17 @@ def astype(x: Any, dtype: Any, copy: bool | None = True, device: Any = None) -> 
     return x.astype(dtype, copy=copy)
 
 
+def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """NumPy's, which for negative `ord` warns of 1/0, though what comes of it is 0."""
+    if ord >= 0:
+        return numpy.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    with numpy.errstate(divide="ignore"):
+        return numpy.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "sum": total, "prod": product, "max": largest, "min": smallest, "mean": mean,
     "broadcast_to": broadcast_to, "reshape": reshape, "expand_dims": expand_dims,
     "permute_dims": permute_dims, "squeeze": squeeze, "astype": astype,
+    "vector_norm": vector_norm,
 }

@@ -161,6 +161,11 @@ def _binary(op: Op) -> Callable[..., Any]:
     def call(x1: Any, x2: Any, /) -> Any:
         if isinstance(x1, Tensor):
             return operate(x1, x2)
+        cls = x1.__class__  # raw arrays, as rules pass them: straight to the kernel
+        if x2.__class__ is not cls:
+            cls = dominant.get((cls, x2.__class__))
+        if cls in kernels:
+            return kernels[cls](x1, x2)
         return apply(op, (x1, x2), {})
 
     def refresh() -> None:

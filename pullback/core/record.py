@@ -10,7 +10,7 @@ from ..arrays import dominant
 from ..errors import ArgumentTypeError, GraphFreedError
 from .node import FREED, CallNode, Node, holders, new, note, number, where
 from .state import ALL, SPECIAL, state
-from .tensor import Tensor, to_array
+from .tensor import Tensor, is_inexact, to_array
 
 
 def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -57,7 +57,7 @@ def record(
     attrs: Mapping[str, Any], cls: type = Tensor,
 ) -> Node | None:
     """The node of a computed operation, or None when recording is off for its inputs."""
-    if not op.differentiable:
+    if not op.differentiable or (attrs.get("dtype") is not None and not is_inexact(d)):
         return None
     level = min(p.level for p in parents if p is not None)
     mode = state().mode

@@ -41,7 +41,7 @@ class Tensor:
             data = data._data
         elif not is_array(data):
             data = adapters[float].asarray(data)
-        self._data = data
+        self._data = adapters[data.__class__].adopt(data)
         self._node = None
         if requires_grad:
             self.requires_grad_()
@@ -51,7 +51,7 @@ class Tensor:
     @property
     def data(self) -> Any:
         """The raw array, of whatever library; writing to it is not noticed by any check."""
-        return self._data
+        return adapters[self._data.__class__].plain(self._data)
 
     @property
     def node(self) -> Node | None:

@@ -68,7 +68,7 @@ def leaky_relu(xp: Any, x: Any, /, negative_slope: float = 0.01) -> Any:
     >>> leaky_relu(np.array([-2.0, 3.0]), 0.5)
     array([-1.,  3.])
     """
-    return xp.where(x > 0, x, x * negative_slope)
+    return where(x > 0, x, x * negative_slope)
 
 
 @leaky_relu.pullback("x")
@@ -88,8 +88,7 @@ def elu(xp: Any, x: Any, /, alpha: float = 1.0) -> Any:
     """
     if alpha < 0:
         raise ArgumentError("argument `alpha` of `elu`", "a number of at least 0", f"{alpha}")
-    zero = xp.zeros_like(x)
-    return xp.where(x > 0, x, alpha * xp.expm1(xp.minimum(x, zero)))
+    return where(x > 0, x, alpha * xp.expm1(xp.minimum(x, xp.zeros_like(x))))
 
 
 @elu.pullback("x")

@@ -171,7 +171,7 @@ def conv_transpose2d(
     x: Any, w: Any, bias: Any = None, /, *, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, dilation: Any = 1, groups: int = 1,
 ) -> Any:
-    """The transpose of `conv2d` in its input, of x (n, o, height, width) and w (o, c / groups, k, l).
+    """The transpose of `conv2d` in its input, for x (n, o, height, width), w (o, c / groups, k, l).
 
     output_padding  entries added at the end of each axis, to tell apart the sizes that a strided
                     convolution maps to one

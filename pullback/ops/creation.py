@@ -1,187 +1,256 @@
-"""Making tensors: from data, filled, counted, and like another."""
+"""Making tensors: from data, filled, counted, and like another.
+
+Functions that make something of nothing give Tensors; those that begin with an array follow it:
+raw for raw, a Tensor for a Tensor. The dtype, where none is asked for, is float64, or int64, bool
+or complex128 where numbers that are given say so.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..arrays import adapters, namespace
-from ..core.op import op
-from ..core.tensor import Tensor, to_array, wrap
+from ..arrays import SCALARS, adapters, namespace
+from ..core.op import face_of, op
+from ..core.tensor import Tensor, raw, to_array
+from ..errors import ArgumentError
+from .dtypes import astype
+from .joining import stack
+from .rounding import identity
+from .shaping import broadcast_to
 
 __all__ = [
-    "arange", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",
-    "ones_like", "tensor", "tril", "triu", "zeros", "zeros_like",
+    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like",
+    "linspace", "ones", "ones_like", "tensor", "tril", "triu", "zeros", "zeros_like",
 ]
 
-_xp = namespace(1.0)
+_xp = namespace(0.0)
+
+# From data ----------------------------------------------------------------------------------
 
 
-def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
-    """A Tensor of numbers, nested sequences or an array.
+def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A new Tensor with a copy of numbers, nested sequences of them, an array or a Tensor.
 
-    dtype          converted to, when given
-    requires_grad  record what is computed from it, for `backward`
-    An array is kept without a copy when nothing is to convert; of a Tensor the history is dropped.
+    requires_grad   record what is computed from it, for `backward`
+    It is a beginning: the history of Tensors in `data` is left behind (`asarray` keeps it).
 
-    >>> tensor([1.0, 2.0])
-    Tensor([1., 2.])
+    >>> tensor([1.0, 2.0], requires_grad=True)
+    Tensor([1., 2.], requires_grad=True)
     """
     array = to_array(data)
-    made = Tensor(adapters[array.__class__].asarray(array, dtype))
-    return made.requires_grad_() if requires_grad else made
+    adapter = adapters[array.__class__]
+    made = adapter.asarray(array, dtype)
+    if not isinstance(data, (*SCALARS, list, tuple)) and made is array:
+        made = adapter.copy(made)
+    return Tensor(made, requires_grad)
 
 
 def asarray(
     obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
-) -> Any:
-    """A Tensor of what is handed; a Tensor is returned as it is unless converted or copied.
+) -> Tensor:
+    """A Tensor of whatever is handed: itself for a Tensor, if nothing is to be changed.
 
-    >>> asarray([1, 2], dtype="float32").dtype
-    dtype('float32')
+    copy   True: always in memory of its own; False: an error where it cannot be shared
+    Tensors stay tracked, also those in nested sequences, which are stacked.
+
+    >>> asarray([1, 2])
+    Tensor([1, 2])
     """
-    if isinstance(obj, Tensor):
-        if dtype is not None and obj.dtype != dtype:
-            from .dtypes import astype
+    if _has_tensor(obj):
+        if copy is False:
+            raise _no_sharing("a sequence")
+        obj, copy = stack([asarray(part) for part in obj]), None
+    if not isinstance(obj, Tensor):
+        array = obj if hasattr(obj, "__array__") else to_array(obj)
+        xp = adapters[raw(to_array(obj)).__class__].namespace
+        return Tensor(xp.asarray(array, dtype=dtype, device=device, copy=copy))
+    if dtype is not None and obj.dtype != dtype:
+        if copy is False:
+            raise _no_sharing(f"dtype {obj.dtype}")
+        return astype(obj, dtype, device=device)
+    return identity(obj) if copy else obj
 
-            return astype(obj, dtype)
-        if copy:
-            from .rounding import identity
 
-            return identity(obj)
-        return obj
-    array = to_array(obj)
-    return Tensor(adapters[array.__class__].namespace.asarray(array, dtype=dtype, copy=copy))
+def _has_tensor(obj: Any) -> bool:
+    """Whether a nested sequence has a Tensor in it."""
+    return isinstance(obj, (list, tuple)) and any(
+        isinstance(part, Tensor) or _has_tensor(part) for part in obj
+    )
 
 
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """A Tensor of zeros (float64 unless a dtype is given).
+def _no_sharing(got: str) -> ArgumentError:
+    return ArgumentError(
+        "argument `copy` of `asarray`", "something that needs no copy, for False", got,
+        "leave `copy` out",
+    )
 
-    >>> zeros(2)
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A Tensor that shares the memory of another library's array.
+
+    >>> import numpy as np
+    >>> from_dlpack(np.array([1.0, 2.0]))
+    Tensor([1., 2.])
+    """
+    return Tensor(_xp.from_dlpack(raw(x), device=device, copy=copy))
+
+
+# Filled and counted -------------------------------------------------------------------------
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A Tensor of zeros.
+
+    >>> zeros((2,))
     Tensor([0., 0.])
     """
-    return Tensor(_xp.zeros(shape, dtype=dtype))
+    return Tensor(_xp.zeros(shape, dtype=dtype, device=device))
 
 
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """A Tensor of ones (float64 unless a dtype is given).
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A Tensor of ones.
 
-    >>> ones(2)
+    >>> ones((2,))
     Tensor([1., 1.])
     """
-    return Tensor(_xp.ones(shape, dtype=dtype))
+    return Tensor(_xp.ones(shape, dtype=dtype, device=device))
 
 
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """A Tensor of one number (of its dtype unless one is given).
-
-    >>> full(2, 3.0)
-    Tensor([3., 3.])
-    """
-    return Tensor(_xp.full(shape, fill_value, dtype=dtype))
-
-
-def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """A Tensor whose entries are whatever was in memory.
 
     >>> empty((2, 3)).shape
     (2, 3)
     """
-    return Tensor(_xp.empty(shape, dtype=dtype))
+    return Tensor(_xp.empty(shape, dtype=dtype, device=device))
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A Tensor of one number; of a Tensor with one number, which stays tracked.
+
+    >>> full((2,), 7.0)
+    Tensor([7., 7.])
+    """
+    if isinstance(fill_value, Tensor):
+        lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+        stretched = broadcast_to(fill_value, lengths)
+        return astype(stretched, fill_value.dtype if dtype is None else dtype, device=device)
+    return Tensor(_xp.full(shape, fill_value, dtype=dtype, device=device))
 
 
 def arange(
     start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
-) -> Any:
-    """Numbers from start (0 when only one is given) to below stop.
+) -> Tensor:
+    """The numbers from start (0 when only one is given) by steps to before stop.
 
-    >>> arange(3.0)
-    Tensor([0., 1., 2.])
+    >>> arange(1.0, 2.0, 0.25)
+    Tensor([1.  , 1.25, 1.5 , 1.75])
     """
     if stop is None:
         start, stop = 0, start
-    return Tensor(_xp.arange(start, stop, step, dtype=dtype))
+    return Tensor(_xp.arange(raw(start), raw(stop), raw(step), dtype=dtype, device=device))
 
 
 def linspace(
     start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None,
     endpoint: bool = True,
 ) -> Any:
-    """num numbers, evenly spaced from start to stop.
+    """num numbers, evenly spaced, from start to stop, which may be left out with `endpoint`.
 
-    >>> linspace(0.0, 1.0, 3)
-    Tensor([0. , 0.5, 1. ])
+    Ends that are Tensors (with one number) stay tracked.
+
+    >>> linspace(0.0, 1.0, 5)
+    Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    return Tensor(_xp.linspace(start, stop, num, dtype=dtype, endpoint=endpoint))
+    if isinstance(start, Tensor) or isinstance(stop, Tensor):
+        part = _xp.linspace(0.0, 1.0, num, endpoint=endpoint)
+        between = start * (1 - part) + stop * part
+        return between if dtype is None else astype(between, dtype, device=device)
+    return Tensor(
+        _xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+    )
 
 
 def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None,
     device: Any = None,
-) -> Any:
-    """A matrix with ones on its k-th diagonal.
+) -> Tensor:
+    """A matrix with ones on its k-th diagonal (above the main one for k > 0) and zeros elsewhere.
 
-    >>> eye(2)
-    Tensor([[1., 0.],
-            [0., 1.]])
+    >>> eye(2, 3, k=1)
+    Tensor([[0., 1., 0.],
+            [0., 0., 1.]])
     """
-    return Tensor(_xp.eye(n_rows, n_cols, k=k, dtype=dtype))
+    return Tensor(_xp.eye(n_rows, n_cols, k=k, dtype=dtype, device=device))
 
 
-@op(differentiable=False)
-def zeros_like(xp: Any, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    """Zeros of the shape and dtype of x (a raw array for a raw array).
+# Like another -------------------------------------------------------------------------------
+
+
+@op(native="zeros_like", differentiable=False)
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    """Zeros of the shape and dtype of x.
 
     >>> import numpy as np
-    >>> zeros_like(np.ones(2))
+    >>> zeros_like(np.array([1.0, 2.0]))
     array([0., 0.])
     """
-    return xp.zeros_like(x, dtype=dtype)
 
 
-@op(differentiable=False)
-def ones_like(xp: Any, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    """Ones of the shape and dtype of x (a raw array for a raw array).
+@op(native="ones_like", differentiable=False)
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    """Ones of the shape and dtype of x.
 
     >>> import numpy as np
-    >>> ones_like(np.zeros(2))
+    >>> ones_like(np.array([1.0, 2.0]))
     array([1., 1.])
     """
-    return xp.ones_like(x, dtype=dtype)
 
 
-@op(differentiable=False)
-def empty_like(xp: Any, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+@op(native="empty_like", differentiable=False)
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """An array of the shape and dtype of x whose entries are whatever was in memory.
 
     >>> import numpy as np
-    >>> empty_like(np.zeros(2)).shape
-    (2,)
+    >>> empty_like(np.ones((2, 3))).shape
+    (2, 3)
     """
-    return xp.empty_like(x, dtype=dtype)
 
 
+@op(name="full_like", native="full_like", differentiable=False)
+def _full_like(
+    x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None
+) -> Any: ...
+
+
+@face_of(_full_like)
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """One number in the shape (and dtype, unless one is given) of x.
 
+    A `fill_value` that is a Tensor with one number stays tracked, and makes the result a Tensor.
+
     >>> import numpy as np
-    >>> full_like(np.zeros(2), 7.0)
+    >>> full_like(np.array([1.0, 2.0]), 7.0)
     array([7., 7.])
     """
-    data = to_array(x)
-    made = namespace(data).full_like(data, fill_value, dtype=dtype)
-    return wrap(x._out, made) if isinstance(x, Tensor) else made
+    if isinstance(fill_value, Tensor):
+        data = to_array(x)
+        return full(data.shape, fill_value, dtype=data.dtype if dtype is None else dtype)
+    return _full_like(x, fill_value, dtype=dtype, device=device)
 
 
-@op
-def tril(xp: Any, x: Any, /, *, k: int = 0) -> Any:
-    """The lower triangle of a matrix (or of a stack of them), zeros above its k-th diagonal.
+# Triangles ----------------------------------------------------------------------------------
+
+
+@op(native="tril")
+def tril(x: Any, /, *, k: int = 0) -> Any:
+    """The lower triangle of a matrix, or of a stack of them: zeros above the k-th diagonal.
 
     >>> import numpy as np
     >>> tril(np.ones((2, 2)))
     array([[1., 0.],
            [1., 1.]])
     """
-    return xp.tril(x, k=k)
 
 
 @tril.pullback("x")
@@ -189,16 +258,15 @@ def pullback_tril(g: Any, *, k: int) -> Any:
     return tril(g, k=k)
 
 
-@op
-def triu(xp: Any, x: Any, /, *, k: int = 0) -> Any:
-    """The upper triangle of a matrix (or of a stack of them), zeros below its k-th diagonal.
+@op(native="triu")
+def triu(x: Any, /, *, k: int = 0) -> Any:
+    """The upper triangle of a matrix, or of a stack of them: zeros below the k-th diagonal.
 
     >>> import numpy as np
     >>> triu(np.ones((2, 2)))
     array([[1., 1.],
            [0., 1.]])
     """
-    return xp.triu(x, k=k)
 
 
 @triu.pullback("x")

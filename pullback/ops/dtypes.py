@@ -13,7 +13,7 @@ import numpy
 
 from ..arrays import SCALARS, adapters, is_array
 from ..core.cotangent import is_complex, is_complex_dtype
-from ..core.op import op
+from ..core.op import face_of, op
 from ..core.tensor import raw
 from ..errors import ArgumentTypeError
 
@@ -44,8 +44,20 @@ complex64 = numpy.dtype("complex64")
 complex128 = numpy.dtype("complex128")
 
 
-@op(view=True)
-def astype(xp: Any, x: Any, /, dtype: Any, *, copy: Any = True, device: Any = None) -> Any:
+@op(name="astype", view=True)
+def _astype(xp: Any, x: Any, /, dtype: Any, *, copy: Any = True, device: Any = None) -> Any:
+    if is_complex(x) and not is_complex_dtype(dtype) and not xp.isdtype(dtype, "bool"):
+        x = xp.real(x)
+    return xp.astype(x, dtype, copy=copy, device=device)
+
+
+@_astype.pullback("x")
+def pullback_astype(g: Any) -> Any:
+    return g
+
+
+@face_of(_astype)
+def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
     """x in another dtype. From complex to real keeps the real part, to `bool` asks `x != 0`.
 
     With `copy=False`, memory is shared where the dtype is the same already. Integers and booleans
@@ -55,14 +67,7 @@ def astype(xp: Any, x: Any, /, dtype: Any, *, copy: Any = True, device: Any = No
     >>> astype(np.array([1.5, -2.0]), int64)
     array([ 1, -2])
     """
-    if is_complex(x) and not is_complex_dtype(dtype) and not xp.isdtype(dtype, "bool"):
-        x = xp.real(x)
-    return xp.astype(x, dtype, copy=copy, device=device)
-
-
-@astype.pullback("x")
-def pullback_astype(g: Any) -> Any:
-    return g
+    return _astype(x, dtype, copy=copy, device=device)
 
 
 def _namespace(*values: Any) -> Any:
@@ -76,7 +81,7 @@ def _namespace(*values: Any) -> Any:
 def _dtype(value: Any) -> Any:
     """The dtype of an array or Tensor; a dtype as it is."""
     value = raw(value)
-    return value.dtype if is_array(value) else value
+    return value if isinstance(value, type) else getattr(value, "dtype", value)
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
@@ -127,7 +132,7 @@ def iinfo(type: Any, /) -> Any:
 def isdtype(dtype: Any, kind: Any) -> Any:
     """Whether a dtype is of a kind, such as "real floating", is a dtype, or one of several.
 
-    >>> isdtype(complex64, ("real floating", "complex floating")), isdtype(int8, "integral")
+    >>> isdtype(complex64, ("real floating", "complex floating")), isdtype(int8, "bool")
     (True, False)
     """
     return _namespace().isdtype(dtype, kind)

@@ -76,7 +76,7 @@ def _position_error(who: str, x: Any, error: Exception) -> PositionError:
 def _getitem(xp: Any, x: Any, /, index: Any) -> Any:
     try:
         taken = x[index]
-        if not taken.shape and taken.__class__ is not x.__class__:
+        if not taken.shape and x.shape and taken.__class__ is not x.__class__:
             # A view also of a single entry, so that writing to it reaches `x`.
             taken = x[(*index, ...) if index.__class__ is tuple else (index, ...)]
     except IndexError as error:
@@ -277,7 +277,9 @@ def pullback_add_at_value(g: Any, shape: Any, *, index: Any) -> Any:
 
 @face_of(_add_at)
 def add_at(x: Any, value: Any, /, index: Any) -> Any:
-    """A copy of `x` with `value` added to the entries at `index`; duplicates add up.
+    """A copy of `x` with `value` added to the entries at `index`, broadcast and cast to fit.
+
+    What an integer index adds to one entry more than once, adds up.
 
     >>> import numpy as np
     >>> add_at(np.zeros(3), np.array([1.0, 2.0, 3.0]), np.array([0, 2, 0]))

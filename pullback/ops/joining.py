@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from ..core.op import OPS, face_of, op
@@ -135,8 +135,7 @@ def split(x: Any, sizes: int | Sequence[int], /, *, axis: int = 0) -> tuple[Any,
         raise ArgumentError(
             "argument `sizes` of `split`", f"lengths that add up to {length}", str(tuple(sizes))
         )
-    pairs = zip(ends, ends[1:], strict=False)
-    return tuple([x[_along(axis, slice(start, end))] for start, end in pairs])
+    return tuple([x[_along(axis, slice(start, end))] for start, end in pairwise(ends)])
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:

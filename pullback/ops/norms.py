@@ -18,7 +18,7 @@ __all__ = ["vector_norm"]
 
 @op
 def vector_norm(
-    xp: Any, x: Any, /, *, axis: Axis = None, keepdims: Any = False, ord: Any = 2
+    xp: Any, x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
 ) -> Any:
     """(Σ |x|^ord)^(1/ord) over an axis, several, or all; real, of complex x too.
 

@@ -104,7 +104,8 @@ def _inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         value = function(self, other)
         if value.dtype != self.dtype:
             value = _fitting(value, self, name)
-        _keep_old(value._node, start, self._data)
+        if value._node is not None:
+            _keep_old(value._node, start, self._data)
         return overwrite(self, value, name)
 
     return method
@@ -121,7 +122,7 @@ def _fitting(value: Any, target: Any, name: str) -> Any:
     return OPS["astype"](value, target.dtype)
 
 
-def _keep_old(node: Node | None, start: int, data: Any) -> None:
+def _keep_old(last: Node, start: int, data: Any) -> None:
     """Give nodes recorded since `start` copies of what they saved of an array's memory.
 
     It is about to be overwritten, by the very operation that saved it.
@@ -130,7 +131,7 @@ def _keep_old(node: Node | None, start: int, data: Any) -> None:
     owner = adapter.owner(data)
     if owner is None:
         return
-    fresh = [node]
+    fresh: list[Node | None] = [last]
     while fresh:
         node = fresh.pop()
         if node is None or node.seq < start or node.saved is FREED:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..arrays import namespace
 from ..core.cotangent import unbroadcast
-from ..core.op import op
+from ..core.op import face_of, op
 from ..core.tensor import raw, to_array
 from ..errors import ArgumentError, PositionError, ShapeError
 from .indexing import take
@@ -263,8 +263,26 @@ def pullback_roll(g: Any, *, shift: Any, axis: Any) -> Any:
     return roll(g, back, axis=axis)
 
 
-@op
-def tile(xp: Any, x: Any, /, repetitions: Any) -> Any:
+@op(name="tile")
+def _tile(xp: Any, x: Any, /, repetitions: tuple[int, ...]) -> Any:
+    return xp.tile(x, repetitions)
+
+
+@_tile.pullback("x")
+def pullback_tile(g: Any, shape: Any, *, repetitions: tuple[int, ...]) -> Any:
+    rank = max(len(shape), len(repetitions))
+    times = (1,) * (rank - len(repetitions)) + repetitions
+    lengths = (1,) * (rank - len(shape)) + tuple(shape)
+    copies: tuple[int, ...] = ()
+    one: tuple[int, ...] = ()
+    for count, length in zip(times, lengths, strict=True):
+        copies += (count, length)
+        one += (1, length)
+    return reshape(unbroadcast(reshape(g, copies), one), shape)
+
+
+@face_of(_tile)
+def tile(x: Any, repetitions: Any, /) -> Any:
     """x laid side by side, `repetitions[k]` times along axis k.
 
     The shorter of shape and repetitions is filled up in front with ones.
@@ -274,21 +292,8 @@ def tile(xp: Any, x: Any, /, repetitions: Any) -> Any:
     array([[1., 2., 1., 2.],
            [1., 2., 1., 2.]])
     """
-    return xp.tile(x, repetitions)
-
-
-@tile.pullback("x")
-def pullback_tile(g: Any, shape: Any, *, repetitions: Any) -> Any:
-    times = tuple(repetitions) if isinstance(repetitions, (tuple, list)) else (repetitions,)
-    rank = max(len(shape), len(times))
-    times = (1,) * (rank - len(times)) + times
-    lengths = (1,) * (rank - len(shape)) + tuple(shape)
-    copies: tuple[int, ...] = ()
-    one: tuple[int, ...] = ()
-    for count, length in zip(times, lengths, strict=True):
-        copies += (count, length)
-        one += (1, length)
-    return reshape(unbroadcast(reshape(g, copies), one), shape)
+    given = repetitions if isinstance(repetitions, (tuple, list)) else (repetitions,)
+    return _tile(x, tuple([int(n) for n in given]))
 
 
 @op(name="repeat")
@@ -309,6 +314,7 @@ def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int,
     return tuple(shape[:end]), tuple(shape[end:])
 
 
+@face_of(_repeat)
 def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
     """Each entry along an axis, `repeats` times in a row; None flattens first.
 
@@ -336,6 +342,3 @@ def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
         )
     positions = xp.repeat(xp.arange(length), counts)
     return take(x if axis is not None else ravel(x), positions, axis=axis or 0)
-
-
-repeat.op = _repeat.op  # type: ignore[attr-defined]

@@ -51,7 +51,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
 
 
 @op(native="sum")
-def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: Any = False) -> Any:
+def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Σ x over an axis, several, or all.
 
     Small integers and booleans are summed in the default integer; floats keep their dtype.
@@ -68,7 +68,7 @@ def pullback_sum(g: Any, shape: Any, *, axis: Axis, keepdims: bool) -> Any:
 
 
 @op(native="mean")
-def mean(x: Any, /, *, axis: Axis = None, keepdims: Any = False) -> Any:
+def mean(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Σ x / n over an axis, several, or all; NaN, with NumPy's warning, of no entries.
 
     >>> import pullback as pb
@@ -87,7 +87,7 @@ def pullback_mean(g: Any, shape: Any, *, axis: Axis, keepdims: bool) -> Any:
 
 
 @op(native="max")
-def max(x: Any, /, *, axis: Axis = None, keepdims: Any = False) -> Any:
+def max(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """The largest entry over an axis, several, or all; entries that tie share the cotangent.
 
     NaN where there is one. Of no entries it is an error.
@@ -99,7 +99,7 @@ def max(x: Any, /, *, axis: Axis = None, keepdims: Any = False) -> Any:
 
 
 @op(native="min")
-def min(x: Any, /, *, axis: Axis = None, keepdims: Any = False) -> Any:
+def min(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """The smallest entry over an axis, several, or all; entries that tie share the cotangent.
 
     NaN where there is one. Of no entries it is an error.
@@ -132,7 +132,7 @@ def shared(g: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
 
 
 @op(native="prod")
-def prod(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: Any = False) -> Any:
+def prod(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Π x over an axis, several, or all; 1 of no entries.
 
     Each entry's derivative is the product of all others, also where some are 0.
@@ -166,7 +166,7 @@ def _before(x: Any) -> Any:
 
 @op
 def var(
-    xp: Any, x: Any, /, *, axis: Axis = None, correction: Any = 0.0, keepdims: Any = False
+    xp: Any, x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Any:
     """Σ |x - mean|² / (n - correction) over an axis, several, or all; real, of complex x too.
 
@@ -194,7 +194,7 @@ def _over(x: float, n: float) -> float:
 
 @op
 def std(
-    xp: Any, x: Any, /, *, axis: Axis = None, correction: Any = 0.0, keepdims: Any = False
+    xp: Any, x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Any:
     """√var over an axis, several, or all. Its derivative is 0 where it is 0.
 
@@ -224,7 +224,7 @@ def pullback_std(
 
 @op(native="cumulative_sum")
 def cumulative_sum(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: Any = False
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     """The sums of the first 1, 2, … entries along an axis, which 1-d arrays need not name.
 
@@ -246,7 +246,7 @@ def pullback_cumulative_sum(g: Any, *, axis: int | None, include_initial: bool) 
 
 @op(native="cumulative_prod")
 def cumulative_prod(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: Any = False
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     """The products of the first 1, 2, … entries along an axis, which 1-d arrays need not name.
 
@@ -311,7 +311,7 @@ def diff(
 
 
 @op(native="all", differentiable=False)
-def all(x: Any, /, *, axis: Axis = None, keepdims: Any = False) -> Any:
+def all(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Whether all entries over an axis, several, or all, are true (not zero); true of none.
 
     >>> import pullback as pb
@@ -321,7 +321,7 @@ def all(x: Any, /, *, axis: Axis = None, keepdims: Any = False) -> Any:
 
 
 @op(native="any", differentiable=False)
-def any(x: Any, /, *, axis: Axis = None, keepdims: Any = False) -> Any:
+def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Whether any entry over an axis, several, or all, is true (not zero); false of none.
 
     >>> import pullback as pb
@@ -331,7 +331,7 @@ def any(x: Any, /, *, axis: Axis = None, keepdims: Any = False) -> Any:
 
 
 @op(differentiable=False)
-def count_nonzero(xp: Any, x: Any, /, *, axis: Axis = None, keepdims: Any = False) -> Any:
+def count_nonzero(xp: Any, x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """How many entries over an axis, several, or all, are not zero.
 
     >>> import pullback as pb

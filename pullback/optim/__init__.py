@@ -1,7 +1,8 @@
 """Optimizers that update variables and tensors in place, and gradient clipping.
 
-With PyTorch's habits, `loss.backward(); optimizer.step(); optimizer.zero_grad()`; with TensorFlow's,
-`optimizer.step(tape.gradient(loss, parameters))`. The formulas and names of options are PyTorch's.
+With PyTorch's habits, `loss.backward(); optimizer.step(); optimizer.zero_grad()`; with
+TensorFlow's, `optimizer.step(tape.gradient(loss, parameters))`. The formulas and the names of
+options are PyTorch's.
 """
 
 from .adam import Adam as Adam

@@ -1,4 +1,4 @@
-"""Adam (Kingma and Ba, 2015), and AdamW, whose weight decay is apart (Loshchilov and Hutter, 2019)."""
+"""Adam (Kingma and Ba, 2015), and AdamW with its own weight decay (Loshchilov and Hutter, 2019)."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Optimizer:
     # Parameters -------------------------------------------------------------------------------
 
     def add_param_group(self, group: Mapping[str, Any]) -> None:
-        """Take more parameters: a dictionary with `"params"` and the options they have of their own.
+        """Take more parameters: a dictionary with `"params"` and options of their own.
 
         Raises `ArgumentError` for a parameter that it has already or that was computed, and for an
         unknown option; `ArgumentTypeError` for what is no tensor.
@@ -182,7 +182,7 @@ class Optimizer:
             )
         array = adapters[data.__class__].asarray(given)
         if is_complex(array) and not is_complex(data):
-            raise DtypeError(who, f"dtype {data.dtype}", f"dtype {array.dtype}", "take its real part")
+            raise DtypeError(who, f"dtype {data.dtype}", f"{array.dtype}", "take its real part")
         return array if array.dtype == data.dtype else OPS["astype"](array, data.dtype)
 
     def _change(self, p: Any, g: Any) -> None:

@@ -10,7 +10,7 @@ from .base import Group, Optimizer, at_least
 
 
 class SGD(Optimizer):
-    """x ← x - lr · g, or with momentum x ← x - lr · v, where v ← momentum · v + (1 - dampening) · g.
+    """x ← x - lr · g; or x ← x - lr · v, where v ← momentum · v + (1 - dampening) · g.
 
     params        tensors, variables or groups; see `Optimizer`
     lr            how far to go

@@ -78,7 +78,8 @@ def pulled(
 
 
 def grads(
-    results: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], *, create: bool = False
+    results: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], *,
+    create: bool = False,
 ) -> list[Any]:
     """Gradients as Tensors: zeros where nothing depends on a leaf."""
     live = [

@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
-UNARY = """
-abs acos acosh asin asinh atan atanh bitwise_invert ceil conj cos cosh exp expm1 floor imag
-isfinite isinf isnan log log1p log2 log10 logical_not negative positive real reciprocal round sign
-signbit sin sinh sqrt square tan tanh trunc
-""".split()
+UNARY = [
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_invert", "ceil", "conj",
+    "cos", "cosh", "exp", "expm1", "floor", "imag", "isfinite", "isinf", "isnan", "log",
+    "log1p", "log2", "log10", "logical_not", "negative", "positive", "real", "reciprocal",
+    "round", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
+]
 
-BINARY = """
-add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign divide
-equal floor_divide greater greater_equal hypot less less_equal logaddexp logical_and logical_or
-logical_xor maximum minimum multiply nextafter not_equal pow remainder subtract
-""".split()
+BINARY = [
+    "add", "atan2", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "copysign", "divide", "equal", "floor_divide", "greater", "greater_equal",
+    "hypot", "less", "less_equal", "logaddexp", "logical_and", "logical_or", "logical_xor",
+    "maximum", "minimum", "multiply", "nextafter", "not_equal", "pow", "remainder", "subtract",
+]
 
 OTHERS = """
 clip(x, /, min, max)
@@ -87,11 +89,12 @@ isdtype(dtype, kind)
 result_type(*arrays_and_dtypes)
 """.strip().splitlines()
 
-CONSTANTS = "e inf nan newaxis pi".split()
+CONSTANTS = ["e", "inf", "nan", "newaxis", "pi"]
 
-DTYPES = """
-bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128
-""".split()
+DTYPES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
+    "float64", "complex64", "complex128",
+]
 
 SIGNATURES: dict[str, str] = {
     **dict.fromkeys(UNARY, "x, /"),

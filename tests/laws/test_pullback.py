@@ -61,7 +61,8 @@ def test_of_each_operand_stretched_in_turn(row: Row) -> None:
 def test_live_in_the_space_of_their_source(row: Row, dtype: str) -> None:
     """In the narrow dtypes with the numbers of the wide ones, to their precision."""
     arrays = row.draw(dtype)
-    wide = [a.astype({"f": "float64", "c": "complex128"}.get(a.dtype.kind, a.dtype)) for a in arrays]
+    widest = {"f": "float64", "c": "complex128"}
+    wide = [a.astype(widest.get(a.dtype.kind, a.dtype)) for a in arrays]
     cotangents = cotangents_of(row.call, arrays, row.rng(1))
     tracked = [i for i, a in enumerate(arrays) if is_inexact(a)]
     got = pulled(row.call, arrays, cotangents, tracked)

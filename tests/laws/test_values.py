@@ -92,7 +92,7 @@ def strided(array: np.ndarray) -> np.ndarray:
 def reversed_(array: np.ndarray) -> np.ndarray:
     """Negative strides along every axis."""
     back = tuple(slice(None, None, -1) for _ in array.shape)
-    return np.ascontiguousarray(array[back])[back].reshape(array.shape)
+    return np.array(array[back])[(..., *back)]
 
 
 LAYOUTS = {

@@ -1,0 +1,58 @@
+# Every target does its own set-up: a virtual environment in .venv, filled with pip.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet
+READY  := $(VENV)/ready
+
+# Continuous integration compares with the frameworks too; elsewhere their tests are left out.
+ifeq ($(CI),true)
+TEST_STAMP := $(READY)-test-all
+else
+TEST_STAMP := $(READY)-test
+endif
+
+.PHONY: help demo test bench lint clean
+
+help:
+	@echo "make demo    train a binarised network on digits, twice (under a minute)"
+	@echo "make test    run every test"
+	@echo "make bench   compare the speed with the frameworks that are installed"
+	@echo "make lint    run the linter and the type checker"
+	@echo "make clean   remove what the other targets made"
+
+demo: $(READY)-demo
+	$(BIN)/python examples/binarised_digits.py
+
+test: $(TEST_STAMP)
+	$(BIN)/python -m pytest -n 2 --doctest-modules pullback tests
+
+bench: $(READY)-bench
+	$(BIN)/python -m benchmarks
+
+lint: $(READY)-lint
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "pullback needs Python 3.11 or later, and $(PYTHON) is not: make PYTHON=python3.13 …" >&2; \
+	  exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp says that an extra is installed; a change of pyproject.toml makes it stale.
+$(READY)-demo $(READY)-test $(READY)-bench $(READY)-lint: $(READY)-%: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[$*]'
+	@touch $@
+
+# PyTorch first and on its own: asked for together with the others, its build for graphics cards
+# would be taken, which is gigabytes.
+$(READY)-test-all: pyproject.toml | $(BIN)/python
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[test,torch,tf,jax]'
+	@touch $@

@@ -1,0 +1,187 @@
+"""Large NumPy arrays: results in reused memory, computed by halves on two threads.
+
+From about a megabyte on, most of the time of an elementwise operation goes into fresh pages from
+the operating system. `Large` is an `ndarray` whose elementwise results come out of a small pool of
+blocks instead, and are computed on two threads. It is a type of its own, so small arrays pay
+nothing for it: which kernel runs is a matter of the array's type, as everywhere in this library.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from sys import getrefcount
+from threading import Lock
+from typing import Any
+
+import numpy
+
+SMALLEST = 1 << 20
+"""From this many bytes on an array is `Large` (`NumPy.adopt` knows the number too)."""
+
+_SPLIT = 1 << 21
+"""From this many bytes on a result is computed on two threads."""
+
+_IDLE = 1 << 29
+"""The most bytes that blocks nobody uses may hold on to."""
+
+
+class _Pool:
+    """Blocks of memory that are handed out again when nobody but the pool refers to them.
+
+    Every array of the library that lives in a block has it as its base, so the block's reference
+    count says whether it is free; nothing has to be given back.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, list[Any]] = {}
+        self._lock = Lock()
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array with whatever is in memory, as `numpy.empty`."""
+        count = 1
+        for n in shape:
+            count *= n
+        size = count * dtype.itemsize
+        with self._lock:
+            blocks = self._blocks.setdefault(size, [])
+            for block in blocks:
+                if getrefcount(block) == 3:  # the list, the loop variable, the argument
+                    break
+            else:
+                self._trim(size)
+                block = numpy.empty(size, numpy.uint8)
+                blocks.append(block)
+            return block.view(dtype).reshape(shape)
+
+    def _trim(self, size: int) -> None:
+        """Let go of free blocks of other sizes when they hold on to too much."""
+        idle = sum(n * sum(getrefcount(b) == 3 for b in bs) for n, bs in self._blocks.items())
+        if idle + size <= _IDLE:
+            return
+        for n, blocks in list(self._blocks.items()):
+            if n != size:
+                blocks[:] = [b for b in blocks if getrefcount(b) != 3]
+                if not blocks:
+                    del self._blocks[n]
+
+    def holds(self, array: Any) -> bool:
+        """Whether an array is the only one in a block of the pool."""
+        base = array.base
+        return (
+            isinstance(base, numpy.ndarray)
+            and base.dtype == numpy.uint8
+            and base.nbytes == array.nbytes
+            and any(base is b for b in self._blocks.get(base.nbytes, ()))
+            and getrefcount(base) <= 4  # the pool, the array, `base`, the argument
+        )
+
+    def clear(self) -> None:
+        """Forget all blocks; those in use live on with their arrays."""
+        with self._lock:
+            self._blocks.clear()
+
+
+POOL = _Pool()
+_helper: list[ThreadPoolExecutor] = []
+
+
+def _second_thread() -> ThreadPoolExecutor | None:
+    if not _helper:
+        if (os.cpu_count() or 1) < 2:
+            return None
+        _helper.append(ThreadPoolExecutor(1, thread_name_prefix="pullback"))
+    return _helper[0]
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_helper.clear)
+
+
+class Large(numpy.ndarray):
+    """An ndarray of a megabyte or more whose elementwise results are pooled and threaded."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        plain = [_plain(a) for a in inputs]
+        if method == "__call__" and not keywords and ufunc.nout == 1 and not ufunc.signature:
+            return _elementwise(ufunc, plain)
+        if method == "reduce" and ufunc is numpy.add:
+            return _sum(plain[0], keywords)
+        out = keywords.get("out")
+        if out is not None:
+            keywords["out"] = tuple(_plain(o) for o in out)
+        result = getattr(ufunc, method)(*plain, **keywords)
+        return out[0] if out is not None and len(out) == 1 else adopt(result)
+
+    def __getitem__(self, index: Any) -> Any:
+        return adopt(super().__getitem__(index))
+
+
+def _plain(array: Any) -> Any:
+    return array.view(numpy.ndarray) if array.__class__ is Large else array
+
+
+def adopt(array: Any) -> Any:
+    """An array as the kind its size asks for: `Large`, or a plain one."""
+    cls = array.__class__
+    if cls is Large:
+        return array if array.nbytes >= SMALLEST else array.view(numpy.ndarray)
+    if cls is numpy.ndarray and array.nbytes >= SMALLEST:
+        return array.view(Large)
+    return array
+
+
+def _elementwise(ufunc: Any, inputs: list[Any]) -> Any:
+    shape = numpy.broadcast_shapes(*(getattr(a, "shape", ()) for a in inputs))
+    kinds = tuple(a.dtype if hasattr(a, "dtype") else type(a) for a in inputs)
+    dtype = ufunc.resolve_dtypes((*kinds, None))[-1]
+    out = POOL.empty(shape, dtype)
+    if out.nbytes < SMALLEST:
+        return ufunc(*inputs, out=out)
+    executor = _second_thread() if out.nbytes >= _SPLIT else None
+    if executor is None:
+        ufunc(*inputs, out=out)
+    else:
+        parts = _halves([*inputs, out], shape)
+        if parts is None:
+            ufunc(*inputs, out=out)
+        else:
+            first, second = parts
+            other = executor.submit(ufunc, *second[:-1], out=second[-1])
+            ufunc(*first[:-1], out=first[-1])
+            other.result()
+    return out.view(Large)
+
+
+def _halves(arrays: list[Any], shape: tuple[int, ...]) -> tuple[list[Any], list[Any]] | None:
+    """The first and second half of some arrays that broadcast to a shape, along its first axis."""
+    if shape[0] < 2:
+        return None
+    middle = shape[0] // 2
+    first, second = [], []
+    for a in arrays:
+        if getattr(a, "ndim", 0) == len(shape) and a.shape[0] == shape[0]:
+            first.append(a[:middle])
+            second.append(a[middle:])
+        else:
+            first.append(a)
+            second.append(a)
+    return first, second
+
+
+def _sum(array: Any, keywords: dict[str, Any]) -> Any:
+    """Σ over everything as the sum of two halves; other reductions as NumPy does them."""
+    whole = (
+        keywords.get("axis", 0) is None
+        and all(keywords.get(k) is None for k in ("dtype", "out"))
+        and not keywords.get("keepdims")
+        and array.flags.c_contiguous
+        and array.dtype.kind in "fc"
+    )
+    executor = _second_thread() if whole and array.nbytes >= _SPLIT else None
+    if executor is None:
+        return adopt(numpy.add.reduce(array, **keywords))
+    flat = array.reshape(-1)
+    middle = flat.size // 2
+    other = executor.submit(numpy.add.reduce, flat[middle:])
+    return numpy.add.reduce(flat[:middle]) + other.result()

@@ -1,0 +1,88 @@
+"""Elementwise functions, and softmax, as modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ops
+from .module import Module
+
+
+class ReLU(Module):
+    """max(x, 0); see `pullback.relu`."""
+
+    def forward(self, x: Any) -> Any:
+        return ops.relu(x)
+
+
+class LeakyReLU(Module):
+    """x where it is positive, else slope · x; see `pullback.leaky_relu`."""
+
+    def __init__(self, slope: float = 0.01) -> None:
+        self.slope = slope
+
+    def forward(self, x: Any) -> Any:
+        return ops.leaky_relu(x, self.slope)
+
+    def extra_repr(self) -> str:
+        return f"{self.slope}"
+
+
+class Tanh(Module):
+    """tanh(x)."""
+
+    def forward(self, x: Any) -> Any:
+        return ops.tanh(x)
+
+
+class Sigmoid(Module):
+    """1 / (1 + exp(-x)); see `pullback.sigmoid`."""
+
+    def forward(self, x: Any) -> Any:
+        return ops.sigmoid(x)
+
+
+class SiLU(Module):
+    """x · sigmoid(x); see `pullback.silu`."""
+
+    def forward(self, x: Any) -> Any:
+        return ops.silu(x)
+
+
+class Softplus(Module):
+    """log(1 + exp(beta · x)) / beta; see `pullback.softplus`."""
+
+    def __init__(self, beta: float = 1.0) -> None:
+        self.beta = beta
+
+    def forward(self, x: Any) -> Any:
+        return ops.softplus(x, beta=self.beta)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}"
+
+
+class GELU(Module):
+    """x · Φ(x), or its approximation by a tanh; see `pullback.gelu`."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        self.approximate = approximate
+
+    def forward(self, x: Any) -> Any:
+        return ops.gelu(x, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class Softmax(Module):
+    """exp(x) / Σ exp(x) along an axis; see `pullback.softmax`."""
+
+    def __init__(self, axis: int = -1) -> None:
+        self.axis = axis
+
+    def forward(self, x: Any) -> Any:
+        return ops.softmax(x, axis=self.axis)
+
+    def extra_repr(self) -> str:
+        return f"axis={self.axis}"

@@ -1,0 +1,49 @@
+"""Losses as modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ops
+from .module import Module
+
+
+class CrossEntropyLoss(Module):
+    """-Σ q log(softmax(logits)) for classes or probabilities q; see `pullback.cross_entropy`.
+
+    >>> import pullback as pb
+    >>> CrossEntropyLoss()(pb.tensor([[0.0, 0.0]]), pb.tensor([1])).item()
+    0.6931471805599453
+    """
+
+    def __init__(
+        self, axis: int = -1, reduction: str = "mean", label_smoothing: float = 0.0
+    ) -> None:
+        self.axis, self.reduction, self.label_smoothing = axis, reduction, label_smoothing
+
+    def forward(self, logits: Any, targets: Any) -> Any:
+        return ops.cross_entropy(
+            logits, targets, axis=self.axis, reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+    def extra_repr(self) -> str:
+        return f"axis={self.axis}, reduction={self.reduction!r}"
+
+
+class MSELoss(Module):
+    """(x - target)²; see `pullback.mse_loss`.
+
+    >>> import pullback as pb
+    >>> MSELoss()(pb.tensor([1.0, 3.0]), pb.tensor([1.0, 1.0])).item()
+    2.0
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        self.reduction = reduction
+
+    def forward(self, x: Any, target: Any) -> Any:
+        return ops.mse_loss(x, target, reduction=self.reduction)
+
+    def extra_repr(self) -> str:
+        return f"reduction={self.reduction!r}"

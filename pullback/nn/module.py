@@ -1,0 +1,257 @@
+"""`Module`: a function with parameters. What it has is found by looking at its attributes.
+
+Nothing is registered, so there is no base constructor to call and nothing to get out of step: an
+attribute that does not begin with an underscore belongs to the module if it is
+
+* a `Parameter`, a trainable `Variable` or a tensor that requires gradients: a parameter;
+* another tensor that was not computed from something tracked: a buffer (kept, but not learnt);
+* a `Module`;
+* or a list, tuple or dictionary of such things.
+
+Names are PyTorch's: `layers.0.weight`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ..arrays import adapters
+from ..core import writes
+from ..core.cotangent import is_complex
+from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
+from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, suggestion
+from ..variable import Variable
+from .parameter import Parameter
+
+Named = list[tuple[str, Any]]
+
+
+class Module:
+    """Base of layers and networks: give it attributes and a method `forward`, and call it.
+
+    >>> import pullback as pb
+    >>> class Scale(pb.nn.Module):
+    ...     def __init__(self, size):
+    ...         self.scale = pb.nn.Parameter(pb.ones(size))
+    ...     def forward(self, x):
+    ...         return x * self.scale
+    >>> module = Scale(2)
+    >>> pb.sum(module(pb.tensor([3.0, 4.0]))).backward()
+    >>> [(name, p.grad) for name, p in module.named_parameters()]
+    [('scale', Tensor([3., 4.]))]
+    """
+
+    training = True  # until eval() says otherwise
+
+    forward: Callable[..., Any]
+    """What calling the module computes; every subclass has its own."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What `forward` returns.
+
+        Raises `ArgumentTypeError` for a module that has no `forward`.
+        """
+        forward = getattr(self, "forward", None)
+        if forward is None:
+            raise ArgumentTypeError(
+                f"call of {type(self).__name__}", "a module with a method `forward`", "none",
+                "define `def forward(self, x): …`",
+            )
+        return forward(*args, **kwargs)
+
+    # What it has ------------------------------------------------------------------------------
+
+    def _members(self) -> Iterator[tuple[str, Any]]:
+        """The tensors and modules among the attributes, by name."""
+        for name, value in vars(self).items():
+            if not name.startswith("_"):
+                yield from _inside(name, value)
+
+    def named_modules(self, prefix: str = "") -> Named:
+        """This module and all inside, each once, by name; its own name is the prefix."""
+        found: Named = []
+        _collect(self, prefix, found, set())
+        return found
+
+    def modules(self) -> list[Module]:
+        """This module and all inside, each once."""
+        return [module for _, module in self.named_modules()]
+
+    def children(self) -> list[Module]:
+        """The modules directly inside."""
+        return [value for _, value in self._members() if isinstance(value, Module)]
+
+    def named_parameters(self) -> Named:
+        """What it learns, each once, by name."""
+        return _once((name, t) for name, t in self._tensors() if _is_parameter(t))
+
+    def parameters(self) -> list[Any]:
+        """What it learns, each once: for an optimizer, or for `tape.gradient`.
+
+        >>> from pullback import nn
+        >>> [p.shape for p in nn.Linear(3, 2).parameters()]
+        [(2, 3), (2,)]
+        """
+        return [p for _, p in self.named_parameters()]
+
+    def named_buffers(self) -> Named:
+        """What it keeps but does not learn, each once, by name."""
+        return _once((name, t) for name, t in self._tensors() if not _is_parameter(t))
+
+    def buffers(self) -> list[Any]:
+        """What it keeps but does not learn, such as running averages, each once."""
+        return [b for _, b in self.named_buffers()]
+
+    def _tensors(self) -> Iterator[tuple[str, Any]]:
+        """Every parameter and buffer; one that modules share comes under each of its names."""
+        for prefix, module in self.named_modules():
+            for name, value in module._members():
+                if isinstance(value, Tensor) and (_is_parameter(value) or value.is_leaf):
+                    yield _joined(prefix, name), value
+
+    # What it does -----------------------------------------------------------------------------
+
+    def train(self, mode: bool = True) -> Module:
+        """Make it, and all inside, behave as in training (dropout drops); returns it."""
+        for module in self.modules():
+            module.training = bool(mode)
+        return self
+
+    def eval(self) -> Module:
+        """Make it, and all inside, behave as in use (dropout does nothing); returns it."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Module:
+        """Let its parameters learn, or (False) freeze them; returns it.
+
+        Only a `Parameter` or `Variable` is still known as a parameter while it is frozen.
+        """
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of its parameters."""
+        for p in self.parameters():
+            p.grad = None
+
+    # Saving -----------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """A snapshot of parameters and buffers by name: copies, which later training leaves alone.
+
+        >>> from pullback import nn
+        >>> list(nn.Sequential(nn.Linear(3, 2), nn.ReLU()).state_dict())
+        ['0.weight', '0.bias']
+        """
+        return {
+            name: wrap(Tensor, adapters[t._data.__class__].copy(t._data))
+            for name, t in self._tensors()
+        }
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True
+    ) -> tuple[list[str], list[str]]:
+        """Take the values of a snapshot; answers the names that were missing and unexpected.
+
+        strict  such names are an `ArgumentError`
+
+        Values may be Tensors or arrays, and are converted to the dtype that is there. Nothing is
+        changed when an error is raised: `ShapeError` for another shape, `DtypeError` for a value
+        that would lose its fraction or imaginary part.
+        """
+        ours = dict(self._tensors())
+        missing = [name for name in ours if name not in state_dict]
+        unexpected = [name for name in state_dict if name not in ours]
+        who = f"load_state_dict of {type(self).__name__}"
+        if strict and (missing or unexpected):
+            got = [f"missing {', '.join(missing)}"] if missing else []
+            got += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
+            fix = suggestion(unexpected[0], missing) if missing and unexpected else ""
+            raise ArgumentError(
+                who, "the names of its parameters and buffers", "; ".join(got),
+                fix or "pass strict=False to load what is there",
+            )
+        fitted = [
+            (t, _fitted(t, state_dict[name], f"{name!r} in {who}"))
+            for name, t in ours.items() if name in state_dict
+        ]
+        for tensor, value in fitted:
+            _put(tensor, value)
+        return missing, unexpected
+
+    # Printing ---------------------------------------------------------------------------------
+
+    def extra_repr(self) -> str:
+        """What is printed between the parentheses."""
+        return ""
+
+    def __repr__(self) -> str:
+        lines = [
+            f"  ({name}): " + repr(value).replace("\n", "\n  ")
+            for name, value in self._members() if isinstance(value, Module)
+        ]
+        if not lines:
+            return f"{type(self).__name__}({self.extra_repr()})"
+        first = [f"  {self.extra_repr()}"] if self.extra_repr() else []
+        return "\n".join([f"{type(self).__name__}(", *first, *lines, ")"])
+
+
+def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, (Tensor, Module)):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _inside(f"{name}.{key}", part)
+    elif isinstance(value, (list, tuple)):
+        for i, part in enumerate(value):
+            yield from _inside(f"{name}.{i}", part)
+
+
+def _collect(module: Module, name: str, found: Named, seen: set[int]) -> None:
+    if id(module) in seen:
+        return
+    seen.add(id(module))
+    found.append((name, module))
+    for part, value in module._members():
+        if isinstance(value, Module):
+            _collect(value, _joined(name, part), found, seen)
+
+
+def _once(named: Iterator[tuple[str, Any]]) -> Named:
+    found: dict[int, tuple[str, Any]] = {}
+    for name, value in named:
+        found.setdefault(id(value), (name, value))
+    return list(found.values())
+
+
+def _joined(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name
+
+
+def _is_parameter(value: Tensor) -> bool:
+    if isinstance(value, Variable):
+        return value.trainable
+    return isinstance(value, Parameter) or (value.requires_grad and value.is_leaf)
+
+
+def _fitted(target: Tensor, value: Any, who: str) -> Any:
+    """A value as a raw array of the target's shape and dtype."""
+    data = target._data
+    array = adapters[data.__class__].asarray(to_array(raw(value), data))
+    if tuple(array.shape) != target.shape:
+        raise ShapeError(who, f"shape {target.shape}", f"shape {tuple(array.shape)}")
+    if is_inexact(array) and (
+        not is_inexact(data) or (is_complex(array) and not is_complex(data))
+    ):
+        raise DtypeError(who, f"values for dtype {data.dtype}", f"dtype {array.dtype}")
+    return array
+
+
+def _put(target: Tensor, value: Any) -> None:
+    if isinstance(target, Variable):
+        target.assign(value)
+        return
+    target._data = adapters[target._data.__class__].write(target._data, value)
+    writes.written(target._data, "load_state_dict", line=False)

@@ -1,0 +1,130 @@
+"""Layers that bring their input to mean 0 and variance 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ops
+from ..core.tensor import Tensor, raw
+from ..errors import ArgumentError, ShapeError
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+
+class LayerNorm(Module):
+    """Normalises each example over its last axes, then scales and shifts each entry.
+
+    shape   of the last axes: one number, or a tuple
+    affine  whether there are a weight and a bias
+
+    Raises `ShapeError` for other last axes.
+
+    >>> import pullback as pb
+    >>> LayerNorm(2, eps=0.0)(pb.tensor([[1.0, 3.0]], dtype="float32"))
+    Tensor([[-1.,  1.]], dtype=float32, from=add)
+    """
+
+    def __init__(
+        self, shape: int | tuple[int, ...], eps: float = 1e-5, affine: bool = True, *,
+        dtype: Any = "float32",
+    ) -> None:
+        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.eps = eps
+        self.weight = Parameter(init.ones(self.shape, dtype=dtype)) if affine else None
+        self.bias = Parameter(init.zeros(self.shape, dtype=dtype)) if affine else None
+
+    def forward(self, x: Any) -> Any:
+        count = len(self.shape)
+        if tuple(x.shape)[len(x.shape) - count :] != self.shape:
+            raise ShapeError(
+                f"input of {self!r}", f"last axes {self.shape}", f"shape {tuple(x.shape)}"
+            )
+        axes = tuple(range(-count, 0))
+        return ops.layer_norm(x, self.weight, self.bias, axes=axes, eps=self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.shape}, eps={self.eps}, affine={self.weight is not None}"
+
+
+class BatchNorm(Module):
+    """Normalises each channel (axis 1) over all examples and places, then scales and shifts it.
+
+    For any number of axes: (examples, channels), (examples, channels, height, width), … In
+    training with the batch's mean and variance, of which running averages are kept; in use with
+    these.
+
+    momentum  how much of a batch enters the averages; None for the plain average of all batches
+    affine    whether there are a weight and a bias
+    track     whether averages are kept; without them, the batch's own are used always
+
+    Raises `ShapeError` for other channels, `ArgumentError` in training for one value a channel.
+
+    >>> import pullback as pb
+    >>> norm = BatchNorm(1, momentum=1.0)
+    >>> norm(pb.tensor([[1.0], [3.0]], dtype="float32")).shape
+    (2, 1)
+    >>> norm.running_mean, norm.running_var
+    (Tensor([2.], dtype=float32), Tensor([2.], dtype=float32))
+    """
+
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self, channels: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+        track: bool = True, *, dtype: Any = "float32",
+    ) -> None:
+        self.channels, self.eps, self.momentum = channels, eps, momentum
+        shape = (channels,)
+        self.weight = Parameter(init.ones(shape, dtype=dtype)) if affine else None
+        self.bias = Parameter(init.zeros(shape, dtype=dtype)) if affine else None
+        self.running_mean = init.zeros(shape, dtype=dtype) if track else None
+        self.running_var = init.ones(shape, dtype=dtype) if track else None
+        self.num_batches_tracked = init.zeros((), dtype="int64") if track else None
+
+    def forward(self, x: Any) -> Any:
+        shape = tuple(x.shape)
+        if len(shape) < 2 or shape[1] != self.channels:
+            raise ShapeError(
+                f"input of {self!r}", f"{self.channels} channels on axis 1", f"shape {shape}"
+            )
+        if not self.training and self.running_mean is not None:
+            return ops.batch_norm(
+                x, self.weight, self.bias, mean=self.running_mean, variance=self.running_var,
+                eps=self.eps,
+            )
+        if self.training:
+            self._track(x)
+        return ops.batch_norm(x, self.weight, self.bias, eps=self.eps)
+
+    def _track(self, x: Any) -> None:
+        """Let a batch enter the running averages: new arrays, for graphs may hold the old ones."""
+        count = 1
+        for i, length in enumerate(x.shape):
+            count *= length if i != 1 else 1
+        if count < 2:
+            raise ArgumentError(
+                f"input of {self!r} in training", "more than one value a channel",
+                f"shape {tuple(x.shape)}", "use a larger batch, or call eval() first",
+            )
+        if self.running_mean is None or self.running_var is None:
+            return
+        assert self.num_batches_tracked is not None
+        self.num_batches_tracked = self.num_batches_tracked + 1  # type: ignore[operator]
+        seen = self.num_batches_tracked.item()
+        share = 1 / seen if self.momentum is None else self.momentum
+        mean, variance = ops.batch_statistics(raw(x))
+        self.running_mean = _moved(self.running_mean, mean, share)
+        self.running_var = _moved(self.running_var, variance * (count / (count - 1)), share)
+
+    def extra_repr(self) -> str:
+        affine, track = self.weight is not None, self.running_mean is not None
+        options = f"eps={self.eps}, momentum={self.momentum}, affine={affine}"
+        return f"{self.channels}, {options}" + ("" if track else ", track=False")
+
+
+def _moved(average: Tensor, value: Any, share: float) -> Tensor:
+    moved = average._data + share * (value - average._data)
+    return Tensor(moved if moved.dtype == average.dtype else ops.astype(moved, average.dtype))

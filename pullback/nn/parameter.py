@@ -1,0 +1,32 @@
+"""`Parameter`: a tensor that a module learns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arrays import adapters
+from ..core.tensor import Tensor, to_array
+
+
+class Parameter(Tensor):
+    """A tensor that requires gradients, for `backward`, and that tapes watch on their own.
+
+    data           an array, number, nested sequence or Tensor; it is copied, for training writes
+    requires_grad  False for one that is not to learn
+    dtype          converted to, when given
+
+    Raises `DtypeError` for integers and booleans that require gradients.
+
+    >>> Parameter([1.0, 2.0])
+    Parameter([1., 2.], requires_grad=True)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any, requires_grad: bool = True, dtype: Any = None) -> None:
+        array = to_array(data)
+        adapter = adapters[array.__class__]
+        super().__init__(adapter.copy(adapter.asarray(array, dtype)), requires_grad)
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("Tensor(", "Parameter(", 1)

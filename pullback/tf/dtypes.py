@@ -1,0 +1,164 @@
+"""`tf.DType`: TensorFlow's names for dtypes, equal to NumPy's and to their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ..errors import ArgumentTypeError
+
+__all__ = [
+    "DType", "as_dtype", "bool", "complex64", "complex128", "double", "float16", "float32",
+    "float64", "half", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+]
+
+
+class DType:
+    """The type of a tensor's entries.
+
+    >>> from pullback import tf
+    >>> print(tf.float32, tf.float32 == "float32", tf.float32.is_floating)
+    <dtype: 'float32'> True True
+    """
+
+    __slots__ = ("dtype", "kind", "name")
+
+    def __init__(self, dtype: numpy.dtype) -> None:
+        self.dtype = dtype  # NumPy takes an object with this attribute wherever it takes a dtype
+        self.kind = dtype.kind
+        self.name = dtype.name
+
+    def __repr__(self) -> str:
+        return f"tf.{self.name}"
+
+    def __str__(self) -> str:
+        return f"<dtype: {self.name!r}>"
+
+    def __eq__(self, other: Any) -> Any:
+        if other is self:
+            return True
+        if isinstance(other, DType):
+            return self.dtype == other.dtype
+        try:
+            return other is not None and self.dtype == numpy.dtype(other)
+        except TypeError:
+            return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    @property
+    def as_numpy_dtype(self) -> type:
+        """NumPy's scalar type."""
+        return self.dtype.type
+
+    @property
+    def base_dtype(self) -> DType:
+        """Itself: there are no reference types."""
+        return self
+
+    @property
+    def real_dtype(self) -> DType:
+        """The dtype of real and imaginary parts."""
+        return as_dtype(numpy.zeros((), self.dtype).real.dtype)
+
+    @property
+    def is_floating(self) -> Any:
+        """Whether entries are real floating-point numbers."""
+        return self.kind == "f"
+
+    @property
+    def is_complex(self) -> Any:
+        """Whether entries are complex numbers."""
+        return self.kind == "c"
+
+    @property
+    def is_integer(self) -> Any:
+        """Whether entries are integers."""
+        return self.kind in "iu"
+
+    @property
+    def is_unsigned(self) -> Any:
+        """Whether entries are integers without a sign."""
+        return self.kind == "u"
+
+    @property
+    def is_bool(self) -> Any:
+        """Whether entries are true or false."""
+        return self.kind == "b"
+
+    @property
+    def size(self) -> int:
+        """The bytes of an entry."""
+        return self.dtype.itemsize
+
+    @property
+    def min(self) -> Any:
+        """The smallest number that an entry can be."""
+        return self._limits().min
+
+    @property
+    def max(self) -> Any:
+        """The largest number that an entry can be."""
+        return self._limits().max
+
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """The smallest and the largest number."""
+        return self.min, self.max
+
+    def _limits(self) -> Any:
+        if self.kind in "iu":
+            return numpy.iinfo(self.dtype)
+        if self.kind not in "fc":
+            raise ArgumentTypeError(f"limits of {self!r}", "a dtype of numbers", str(self))
+        return numpy.finfo(self.dtype)
+
+    def is_compatible_with(self, other: Any) -> Any:
+        """Whether a dtype is the same."""
+        return self == as_dtype(other)
+
+
+_known: dict[Any, DType] = {}
+
+
+def as_dtype(type_value: Any) -> DType:
+    """The DType of a NumPy dtype, a name or a Python type (`float` is float32, `int` int32).
+
+    Raises `ArgumentTypeError` (a `TypeError`) for anything else.
+
+    >>> as_dtype("int32"), as_dtype(float)
+    (tf.int32, tf.float32)
+    """
+    found = _known.get(type_value)
+    if found is not None:
+        return found
+    try:
+        return _known[numpy.dtype(type_value)]
+    except (TypeError, KeyError):
+        raise ArgumentTypeError(
+            "dtype", "a dtype of TensorFlow or NumPy, or its name", repr(type_value),
+            "such as tf.float32",
+        ) from None
+
+
+def array_dtype(dtype: Any) -> Any:
+    """NumPy's dtype for anything that names one; None stays None."""
+    return None if dtype is None else as_dtype(dtype).dtype
+
+
+def _register(name: str) -> DType:
+    made = DType(numpy.dtype(name))
+    _known[made] = _known[name] = made
+    return made
+
+
+float16 = half = _register("float16")
+float32 = _register("float32")
+float64 = double = _register("float64")
+int8, int16, int32, int64 = (_register(f"int{n}") for n in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (_register(f"uint{n}") for n in (8, 16, 32, 64))
+complex64, complex128 = _register("complex64"), _register("complex128")
+bool = _register("bool")
+_known.update({float: float32, int: int32, complex: complex128, "half": half, "double": double})

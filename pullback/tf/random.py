@@ -1,0 +1,214 @@
+"""`tf.random`: random tensors, from one default generator or from generators of one's own.
+
+Numbers differ from TensorFlow's for the same seed; the distributions are the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .. import random as _core
+from ..core.op import OPS
+from ..core.tensor import raw, wrap
+from ..custom.gradient import CustomGradient
+from ..errors import ArgumentError, NoGradientError
+from .convert import operand, shape_of
+from .dtypes import array_dtype, float32
+from .tensor import Tensor
+
+__all__ = [
+    "Generator", "normal", "set_seed", "shuffle", "stateless_normal", "stateless_uniform",
+    "truncated_normal", "uniform",
+]
+
+
+class Generator:
+    """A stream of random numbers of its own, made by `from_seed` or `from_non_deterministic_state`.
+
+    >>> from pullback import tf
+    >>> one, other = tf.random.Generator.from_seed(1), tf.random.Generator.from_seed(1)
+    >>> bool(tf.reduce_all(one.normal([3]) == other.normal([3])))
+    True
+    """
+
+    def __init__(self, core: _core.Generator) -> None:
+        self._core = core
+
+    @classmethod
+    def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
+        """The stream of a seed."""
+        return cls(_core.Generator(_seed(seed)))
+
+    @classmethod
+    def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
+        """A stream that is different each time."""
+        return cls(_core.Generator())
+
+    def split(self, count: int = 1) -> list[Generator]:
+        """New generators with independent streams."""
+        return [Generator(g) for g in self._core.spawn(count)]
+
+    def normal(
+        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32,
+        name: str | None = None,
+    ) -> Any:
+        """Normal numbers; gradients reach `mean` and `stddev`."""
+        return _normal(self._core, shape, mean, stddev, dtype)
+
+    def uniform(
+        self, shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32,
+        name: str | None = None,
+    ) -> Any:
+        """Numbers from [minval, maxval); integers need maxval, else it is 1."""
+        return _uniform(self._core, shape, minval, maxval, dtype)
+
+    def truncated_normal(
+        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32,
+        name: str | None = None,
+    ) -> Any:
+        """Normal numbers no further than two standard deviations from the mean."""
+        return _truncated(self._core, shape, mean, stddev, dtype)
+
+
+def set_seed(seed: Any) -> None:
+    """Start the default generator's stream of a seed.
+
+    >>> from pullback import tf
+    >>> tf.random.set_seed(0)
+    >>> first = tf.random.normal([2])
+    >>> tf.random.set_seed(0)
+    >>> bool(tf.reduce_all(first == tf.random.normal([2])))
+    True
+    """
+    _core.seed(_seed(seed))
+
+
+def normal(
+    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Normal numbers; gradients reach `mean` and `stddev`.
+
+    >>> normal((2, 3)).shape
+    TensorShape([2, 3])
+    """
+    return _normal(_from(seed), shape, mean, stddev, dtype)
+
+
+def uniform(
+    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Numbers from [minval, maxval); integers need maxval, else it is 1.
+
+    >>> uniform([2], 3, 4, "int32").numpy()
+    array([3, 3], dtype=int32)
+    """
+    return _uniform(_from(seed), shape, minval, maxval, dtype)
+
+
+def truncated_normal(
+    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Normal numbers no further than two standard deviations from the mean.
+
+    >>> bool(abs(truncated_normal([100]).numpy()).max() <= 2)
+    True
+    """
+    return _truncated(_from(seed), shape, mean, stddev, dtype)
+
+
+def stateless_normal(
+    shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32,
+    name: str | None = None, alg: Any = None,
+) -> Any:
+    """Normal numbers that depend on the seed (two integers) alone.
+
+    >>> from pullback import tf
+    >>> a, b = (tf.random.stateless_normal([2], seed=[1, 2]) for _ in range(2))
+    >>> bool(tf.reduce_all(a == b))
+    True
+    """
+    return _normal(_core.Generator(_seed(seed)), shape, mean, stddev, dtype)
+
+
+def stateless_uniform(
+    shape: Any, seed: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32,
+    name: str | None = None, alg: Any = None,
+) -> Any:
+    """Numbers from [minval, maxval) that depend on the seed (two integers) alone.
+
+    >>> stateless_uniform([2], [1, 2]).shape
+    TensorShape([2])
+    """
+    return _uniform(_core.Generator(_seed(seed)), shape, minval, maxval, dtype)
+
+
+def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Any:
+    """The parts along the first axis in a random order; a gradient through it is an error.
+
+    Raises `NoGradientError` (a `LookupError`) when a gradient is asked for, as TensorFlow does:
+    which entry went where is forgotten.
+
+    >>> sorted(shuffle([1, 2, 3]).numpy().tolist())
+    [1, 2, 3]
+    """
+    x = operand(value)
+    order = raw(_from(seed).permutation(x._data.shape[0]))
+
+    def moved(x: Any) -> Any:
+        def grad(g: Any) -> Any:
+            raise NoGradientError(
+                "gradient through `random.shuffle`", "an operation with a gradient",
+                "RandomShuffle, which has none", "tf.stop_gradient(…), or tf.gather(x, order)",
+            )
+
+        return wrap(Tensor, OPS["take"](x._data, order, axis=0)), grad
+
+    return CustomGradient(moved)(x)
+
+
+def _from(seed: Any) -> _core.Generator:
+    return _core.default_generator() if seed is None else _core.Generator(_seed(seed))
+
+
+def _seed(seed: Any) -> int:
+    """One integer of one or two of any sign."""
+    numbers = numpy.asarray(raw(seed)).reshape(-1).tolist()
+    return sum((int(n) % 2**64) << (64 * i) for i, n in enumerate(numbers))
+
+
+def _parameter(value: Any, dtype: Any) -> Any:
+    return value if isinstance(value, (int, float)) else operand(value, "f", "random")
+
+
+def _normal(core: _core.Generator, shape: Any, mean: Any, stddev: Any, dtype: Any) -> Any:
+    dtype = array_dtype(dtype)
+    noise = core.normal(shape_of(shape), dtype=dtype)
+    return wrap(Tensor, noise._data) * _parameter(stddev, dtype) + _parameter(mean, dtype)
+
+
+def _uniform(core: _core.Generator, shape: Any, minval: Any, maxval: Any, dtype: Any) -> Any:
+    dtype = array_dtype(dtype)
+    if dtype.kind in "iu":
+        if maxval is None:
+            raise ArgumentError("tf.random.uniform", "`maxval` for integers", "none")
+        drawn = core.integers(int(minval), int(maxval), shape_of(shape), dtype=dtype)
+        return wrap(Tensor, drawn._data)
+    maxval = 1 if maxval is None else maxval
+    noise = wrap(Tensor, core.uniform(shape_of(shape), dtype=dtype)._data)
+    low = _parameter(minval, dtype)
+    return noise * (_parameter(maxval, dtype) - low) + low
+
+
+def _truncated(core: _core.Generator, shape: Any, mean: Any, stddev: Any, dtype: Any) -> Any:
+    dtype = array_dtype(dtype)
+    noise = core.normal(shape_of(shape), dtype=dtype)._data
+    far = abs(noise) > 2
+    while far.any():
+        noise = OPS["where"](far, core.normal(tuple(noise.shape), dtype=dtype)._data, noise)
+        far = abs(noise) > 2
+    return wrap(Tensor, noise) * _parameter(stddev, dtype) + _parameter(mean, dtype)

@@ -1,0 +1,157 @@
+"""Operations on two tensors that refuse to mix dtypes, as TensorFlow's do.
+
+One small function for each operation, which is the operator and what `tf.add` and its kin call:
+it compares the dtypes and hands on to the core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from ..core.op import OPS
+from ..core.tensor import Tensor as CoreTensor
+from .errors import _InvalidShape, invalid, mixed_dtypes, translated, wrong_dtype
+from .values import array_of, like
+
+_BOOL = numpy.dtype(bool)
+_QUOTIENT = {"int8": "float32", "int16": "float32", "uint8": "float32", "uint16": "float32"}
+"""dtype -> that of its quotients; other integers have float64."""
+
+Binary = Callable[[Any, Any], Any]
+
+
+def _arithmetic(name: str) -> Binary:
+    """For everything but booleans; `self` is a tensor of this door."""
+    operate = OPS[name].op.operate  # type: ignore[attr-defined]
+
+    def method(self: Any, other: Any) -> Any:
+        dtype = self._data.dtype
+        if isinstance(other, CoreTensor):
+            if dtype is not other._data.dtype:
+                _same(name, dtype, other._data.dtype)
+        else:
+            other = like(other, dtype, name)
+        if dtype is _BOOL:
+            raise wrong_dtype(name, dtype, "fci")
+        try:
+            return operate(self, other)
+        except (ValueError, OverflowError) as error:
+            raise _refused(name, self, other, error) from None
+
+    method.__name__ = name
+    return method
+
+
+def _general(name: str, kinds: str) -> Binary:
+    """For the kinds of dtype named."""
+    function = OPS[name]
+
+    def method(self: Any, other: Any) -> Any:
+        dtype = self._data.dtype
+        if dtype.kind not in kinds:
+            raise wrong_dtype(name, dtype, kinds)
+        if isinstance(other, CoreTensor):
+            if dtype is not other._data.dtype:
+                _same(name, dtype, other._data.dtype)
+        else:
+            other = like(other, dtype, name)
+        try:
+            return function(self, other)
+        except (ValueError, OverflowError) as error:
+            raise _refused(name, self, other, error) from None
+
+    method.__name__ = name
+    return method
+
+
+def _same(name: str, first: Any, second: Any) -> None:
+    if first != second:
+        raise mixed_dtypes(name, first, second)
+
+
+def _refused(name: str, x: Any, y: Any, error: Exception) -> Exception:
+    if isinstance(error, OverflowError):
+        return mixed_dtypes(name, x._data.dtype, str(error))
+    shapes = tuple(x._data.shape), tuple(getattr(y, "shape", ()))
+    try:
+        numpy.broadcast_shapes(*shapes)
+    except ValueError:
+        return invalid(f"`{name}`", "shapes that broadcast", f"{shapes[0]} and {shapes[1]}", "",
+                       _InvalidShape)
+    return translated(error, name)
+
+
+def _divide() -> Binary:
+    operate = _arithmetic("divide")
+
+    def divide(self: Any, other: Any) -> Any:
+        dtype = self._data.dtype
+        if dtype.kind in "iu":
+            floating = numpy.dtype(_QUOTIENT.get(dtype.name, "float64"))
+            if isinstance(other, CoreTensor):
+                _same("divide", dtype, other._data.dtype)
+                other = OPS["astype"](other, floating)
+            else:
+                other = array_of(like(other, dtype, "divide"), floating)
+            self = OPS["astype"](self, floating)
+        return operate(self, other)
+
+    return divide
+
+
+def _matmul() -> Binary:
+    general = _general("matmul", "fciu")
+
+    def matmul(self: Any, other: Any) -> Any:
+        if not isinstance(other, CoreTensor):
+            other = array_of(other, self._data.dtype)
+        ranks = len(self._data.shape), len(other.shape)
+        if min(ranks) < 2:
+            raise invalid("`matmul`", "matrices, or stacks of them", f"ranks {ranks}",
+                          "tf.linalg.matvec, or add an axis", _InvalidShape)
+        return general(self, other)
+
+    return matmul
+
+
+def _comparison(name: str, answer: bool) -> Binary:
+    """`==` or `!=`: of shapes that do not fit, and of None, the answer is plain."""
+    general = _general(name, "bfciu")
+
+    def method(self: Any, other: Any) -> Any:
+        if other is None:
+            return answer
+        try:
+            return general(self, other)
+        except _InvalidShape:
+            return self._out(numpy.asarray(answer))
+
+    method.__name__ = name
+    return method
+
+
+def reflected(function: Binary) -> Binary:
+    """The operator with its operands exchanged: the other is no tensor."""
+
+    def method(self: Any, other: Any) -> Any:
+        array = like(other, self._data.dtype, function.__name__)
+        return function(self._out(array_of(array, self._data.dtype)), self)
+
+    return method
+
+
+add, subtract, multiply = (_arithmetic(n) for n in ("add", "subtract", "multiply"))
+divide, power, matmul = _divide(), _arithmetic("pow"), _matmul()
+floor_divide, remainder = _general("floor_divide", "fiu"), _general("remainder", "fiu")
+maximum, minimum = _general("maximum", "fiu"), _general("minimum", "fiu")
+less, less_equal = _general("less", "fiu"), _general("less_equal", "fiu")
+greater, greater_equal = _general("greater", "fiu"), _general("greater_equal", "fiu")
+equal, not_equal = _comparison("equal", False), _comparison("not_equal", True)
+logical_and, logical_or, logical_xor = (
+    _general(f"bitwise_{n}", "biu") for n in ("and", "or", "xor")
+)
+atan2, logaddexp = _general("atan2", "f"), _general("logaddexp", "f")
+copysign, nextafter = _general("copysign", "f"), _general("nextafter", "f")

@@ -1,0 +1,129 @@
+"""TensorFlow's tape and gradients of one's own, on this door's tensors."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any
+from warnings import warn
+
+from ..core.tensor import Tensor as CoreTensor
+from ..core.tensor import is_inexact, wrap
+from ..custom.gradient import custom_gradient as custom_gradient
+from ..custom.override import override_gradient as _core_override
+from ..custom.override import register_gradient as RegisterGradient
+from ..errors import ArgumentError
+from ..tape import GradientTape as CoreTape
+from ..trees import flatten, leaves
+
+__all__ = [
+    "GradientTape", "RegisterGradient", "UnconnectedGradients", "custom_gradient",
+    "override_gradient",
+]
+
+_TYPES = {
+    "AddV2": "add", "Sub": "subtract", "Mul": "multiply", "RealDiv": "divide", "Div": "divide",
+    "Neg": "negative", "FloorDiv": "floor_divide", "FloorMod": "remainder", "Inv": "reciprocal",
+    "BatchMatMulV2": "matmul", "Conj": "conj", "Transpose": "permute_dims", "Select": "where",
+    "SelectV2": "where", "Cast": "astype", "ConcatV2": "concat", "Rint": "round", "Pack": "stack",
+    "LogSoftmax": "log_softmax", "LeakyRelu": "leaky_relu", "ExpandDims": "expand_dims",
+    "BroadcastTo": "broadcast_to", "StopGradient": "stop_gradient", "Tile": "tile",
+}
+"""Types of TensorFlow's operations that are not the core's names in another spelling."""
+
+
+def _core_name(key: Any) -> Any:
+    """The core's name of an operation, for its name there or its type in TensorFlow."""
+    from ..core.op import OPS
+
+    if not isinstance(key, str) or key in OPS:
+        return key
+    return _TYPES.get(key, key.lower() if key.lower() in OPS else key)
+
+
+class UnconnectedGradients(enum.Enum):
+    """What a tape answers where no path leads to a source: None, or zeros."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class GradientTape(CoreTape):
+    """Records what is computed from watched tensors, and differentiates it.
+
+    See `pullback.GradientTape`. Integers are never followed: to watch them, or to ask for their
+    gradient, warns and gives None.
+
+    >>> from pullback import tf
+    >>> x = tf.constant(3.0)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = x * x
+    >>> print(tape.gradient(y, x))
+    tf.Tensor(6.0, shape=(), dtype=float32)
+    """
+
+    def watch(self, tensor: Any) -> None:
+        """Follow a tensor, or every tensor of a nested structure, from now on.
+
+        Raises `ArgumentError` (a `ValueError`) for what is no tensor.
+        """
+        for x in leaves(tensor):
+            if not isinstance(x, CoreTensor):
+                raise ArgumentError("tape.watch", "tensors or variables", f"a {type(x).__name__}",
+                                    "make it one with tf.constant(…)")
+            if is_inexact(x._data):
+                super().watch(x)
+            else:
+                _warn_of(x, "watched")
+
+    def gradient(
+        self, target: Any, sources: Any, output_gradients: Any = None,
+        unconnected_gradients: Any = UnconnectedGradients.NONE, overrides: Any = None,
+    ) -> Any:
+        """The gradient of the targets' sum with respect to each source, in the sources' structure.
+
+        See `pullback.GradientTape.gradient`; `overrides` takes TensorFlow's operation types too.
+        """
+        if isinstance(overrides, Mapping):
+            overrides = {_core_name(k): v for k, v in overrides.items()}
+        flat, rebuild = flatten(sources)
+        exact = [isinstance(s, CoreTensor) and not is_inexact(s._data) for s in flat]
+        for s, left_out in zip(flat, exact, strict=True):
+            if left_out:
+                _warn_of(s, "source")
+        asked = [s for s, left_out in zip(flat, exact, strict=True) if not left_out]
+        found = iter(super().gradient(
+            target, asked, output_gradients, unconnected_gradients, overrides
+        ))
+        return rebuild([None if left_out else next(found) for left_out in exact])
+
+
+def _warn_of(x: Any, role: str) -> None:
+    warn(f"The dtype of the {role} tensor must be floating (e.g. tf.float32), got {x.dtype!r}",
+         stacklevel=3)
+
+
+class override_gradient(_core_override):
+    """Give operations other gradients inside a block; names may be TensorFlow's operation types.
+
+    See `pullback.override_gradient`.
+
+    >>> from pullback import tf
+    >>> x = tf.constant([-0.5, 2.0])
+    >>> with tf.GradientTape() as tape, tf.override_gradient({"Sign": lambda op, g: g}):
+    ...     tape.watch(x)
+    ...     y = tf.sign(x)
+    >>> tape.gradient(y, x).numpy()
+    array([1., 1.], dtype=float32)
+    """
+
+    def __init__(self, overrides: Mapping[Any, Any]) -> None:
+        if isinstance(overrides, Mapping):
+            overrides = {_core_name(k): v for k, v in overrides.items()}
+        super().__init__(overrides)
+
+
+def no_history(x: Any) -> Any:
+    """The same values as a tensor that no derivative goes through."""
+    return wrap(x._out, x._data)

@@ -1,0 +1,184 @@
+"""`tf.Tensor`: the core's tensor with TensorFlow's members and strict operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ..core.op import OPS
+from ..core.tensor import Tensor as CoreTensor
+from ..errors import ArgumentTypeError
+from ..ops.indexing import getitem
+from . import strict
+from .dtypes import DType, _known, as_dtype
+from .errors import translated, wrong_dtype
+from .shapes import TensorShape
+
+__all__ = ["Tensor"]
+
+
+class Reference:
+    """A hashable stand-in for a tensor or variable, which are not: equal for the same object."""
+
+    __slots__ = ("_target",)
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    def deref(self) -> Any:
+        """The tensor or variable."""
+        return self._target
+
+    def __hash__(self) -> int:
+        return id(self._target)
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Reference) and self._target is other._target
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._target!r}>"
+
+
+class Members:
+    """What `tf.Tensor` and `tf.Variable` have in common."""
+
+    __slots__ = ()
+    _data: Any
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the entries, which equals NumPy's."""
+        dtype = self._data.dtype
+        return _known.get(dtype) or as_dtype(dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The lengths of the axes."""
+        return tuple.__new__(TensorShape, self._data.shape)
+
+    def get_shape(self) -> TensorShape:
+        """The lengths of the axes."""
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Check that the shape is this one (None where any length will do).
+
+        Raises `ShapeError` (a `ValueError`).
+        """
+        self.shape.assert_is_compatible_with(shape)
+
+    def numpy(self) -> Any:
+        """The values as a NumPy array of its own; a NumPy number where there are no axes."""
+        return numpy.array(self._data)[()]
+
+    def ref(self) -> Reference:
+        """What sets and dictionaries take in place of a tensor.
+
+        >>> from pullback import tf
+        >>> x = tf.constant(1.0)
+        >>> {x.ref(): "x"}[x.ref()]
+        'x'
+        """
+        return Reference(self)
+
+    def __hash__(self) -> int:
+        raise ArgumentTypeError(
+            f"hash of a {type(self).__name__}", "something hashable", "a tensor", "use x.ref()"
+        )
+
+    def __float__(self) -> float:
+        return float(self._number("float"))
+
+    def __int__(self) -> int:
+        return int(self._number("int"))
+
+    def __complex__(self) -> complex:
+        return complex(self._number("complex"))
+
+    def _number(self, who: str) -> Any:
+        if self._data.shape:
+            raise ArgumentTypeError(f"`{who}` of a tensor", "no axes", f"shape {self.shape}",
+                                    "take one entry")
+        return self._data
+
+    def __getitem__(self, index: Any) -> Any:
+        if index.__class__ is not int:
+            _check_index(index)
+        try:
+            return getitem(self, index)
+        except (ValueError, IndexError) as error:
+            raise translated(error, "getitem") from None
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise ArgumentTypeError(
+            "assignment to entries", "something that can be changed", f"a {type(self).__name__}",
+            "tf.tensor_scatter_nd_update for a tensor, v[…].assign(…) for a variable",
+        )
+
+    # Operators ------------------------------------------------------------------------------
+
+    __add__ = __radd__ = strict.add
+    __sub__, __rsub__ = strict.subtract, strict.reflected(strict.subtract)
+    __mul__ = __rmul__ = strict.multiply
+    __truediv__, __rtruediv__ = strict.divide, strict.reflected(strict.divide)
+    __floordiv__, __rfloordiv__ = strict.floor_divide, strict.reflected(strict.floor_divide)
+    __mod__, __rmod__ = strict.remainder, strict.reflected(strict.remainder)
+    __pow__, __rpow__ = strict.power, strict.reflected(strict.power)
+    __matmul__, __rmatmul__ = strict.matmul, strict.reflected(strict.matmul)
+    __lt__, __le__ = strict.less, strict.less_equal
+    __gt__, __ge__ = strict.greater, strict.greater_equal
+    __eq__, __ne__ = strict.equal, strict.not_equal  # type: ignore[assignment]
+    __and__ = __rand__ = strict.logical_and
+    __or__ = __ror__ = strict.logical_or
+    __xor__ = __rxor__ = strict.logical_xor
+
+    def __neg__(self) -> Any:
+        return OPS["negative"](_of_kind(self, "fci", "negative"))
+
+    def __abs__(self) -> Any:
+        return OPS["abs"](_of_kind(self, "fci", "abs"))
+
+    def __invert__(self) -> Any:
+        return OPS["bitwise_invert"](_of_kind(self, "biu", "invert"))
+
+
+def _of_kind(x: Any, kinds: str, who: str) -> Any:
+    if x._data.dtype.kind not in kinds:
+        raise wrong_dtype(who, x._data.dtype, kinds)
+    return x
+
+
+def _check_index(index: Any) -> None:
+    for part in index if index.__class__ is tuple else (index,):
+        data = part._data if isinstance(part, CoreTensor) else part
+        if isinstance(data, list) or (getattr(data, "shape", ()) and data.dtype.kind != "b"):
+            raise ArgumentTypeError(
+                "index of a tensor",
+                "integers, slices, `...`, tf.newaxis, scalar integer tensors or a boolean mask",
+                f"a {type(part).__name__} of indices", "tf.gather(x, indices)",
+            )
+
+
+class Tensor(Members, CoreTensor):
+    """A tensor of TensorFlow's: immutable, float32 by default, strict about dtypes.
+
+    >>> from pullback import tf
+    >>> x = tf.constant([1.0, 2.0])
+    >>> x + 1
+    <tf.Tensor: shape=(2,), dtype=float32, numpy=array([2., 3.], dtype=float32)>
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        value = self.numpy()
+        text = repr(value) if self._data.shape else str(value)
+        break_ = "\n" if len(self._data.shape) > 1 else ""
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={break_}{text}>"
+
+    def __str__(self) -> str:
+        return f"tf.Tensor({self.numpy()}, shape={self.shape}, dtype={self.dtype.name})"
+
+
+Tensor._out = Tensor

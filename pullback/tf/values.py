@@ -1,0 +1,92 @@
+"""Python's values and NumPy's arrays as the arrays that TensorFlow would make of them.
+
+Python's floats are float32 and its integers int32 unless a dtype is asked for, and a number goes
+into a tensor's dtype where that loses nothing of its kind: 2 into float32, but not 2.5 into int32.
+Arrays keep their dtype, and are converted to any that is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ..arrays import adapters, is_array
+from ..errors import ArgumentError, ArgumentTypeError
+from .errors import mixed_dtypes
+
+_TAKES = {bool: "bfciu", int: "fciu", float: "fc", complex: "c"}
+"""type of a number -> kinds of dtype that take it."""
+
+_RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+_DEFAULT = {
+    "b": numpy.dtype(bool), "i": numpy.dtype("int32"), "u": numpy.dtype("uint64"),
+    "f": numpy.dtype("float32"), "c": numpy.dtype("complex128"),
+}
+
+
+def like(value: Any, dtype: Any, who: str) -> Any:
+    """What is no tensor as an operand of one; a Python number that fits is left as it is.
+
+    Raises an `InvalidArgumentError` for what does not fit the dtype, `ArgumentError` for None.
+    """
+    takes = _TAKES.get(value.__class__)
+    if takes is not None and dtype.kind in takes:
+        return value
+    try:
+        return array_of(value, dtype)
+    except TypeError:
+        raise mixed_dtypes(who, dtype, getattr(value, "dtype", type(value).__name__)) from None
+
+
+def array_of(value: Any, dtype: Any = None) -> Any:
+    """An array of a number, a nested sequence or an array.
+
+    Raises `ArgumentError` for None and ragged sequences, `ArgumentTypeError` for what is no number
+    and for numbers that the dtype cannot hold.
+    """
+    if is_array(value):
+        return value if dtype is None else adapters[value.__class__].asarray(value, dtype)
+    if value is None:
+        raise ArgumentError("conversion to a tensor", "numbers or an array", "None")
+    if hasattr(value, "__array__"):
+        return numpy.asarray(value, dtype)
+    try:
+        natural = numpy.array(value)
+    except ValueError as error:
+        raise ArgumentError("conversion to a tensor", "sequences of one length",
+                            f"a ragged one: {error}") from None
+    kind = natural.dtype.kind
+    if kind not in _RANK:
+        raise _unfit(value, "numbers or booleans")
+    if dtype is None:
+        return _as_python(value, natural)
+    if natural.size and _RANK[kind] > _RANK[dtype.kind]:
+        raise _unfit(value, f"values of dtype {dtype}")
+    try:
+        return numpy.array(value, dtype)
+    except OverflowError:
+        raise _unfit(value, f"values of dtype {dtype}") from None
+
+
+def _as_python(value: Any, natural: Any) -> Any:
+    """In TensorFlow's dtype for Python's numbers, unless the numbers are NumPy's."""
+    leaf = value
+    while isinstance(leaf, (list, tuple)) and leaf:
+        leaf = leaf[0]
+    if isinstance(leaf, numpy.generic) or is_array(leaf):
+        return natural
+    default = _DEFAULT[natural.dtype.kind]
+    if natural.dtype.kind == "i" and natural.size:
+        limits = numpy.iinfo(default)
+        if natural.min() < limits.min or natural.max() > limits.max:
+            return natural
+    return natural.astype(default, copy=False)
+
+
+def _unfit(value: Any, expected: str) -> ArgumentTypeError:
+    text = repr(value)
+    return ArgumentTypeError(
+        "conversion to a tensor", expected, text if len(text) < 60 else f"a {type(value).__name__}",
+        "convert it first, as with tf.cast",
+    )
