@@ -29,9 +29,10 @@ _xp = namespace(0.0)
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """A new Tensor with a copy of numbers, nested sequences of them, an array or a Tensor.
+    """A new Tensor of numbers, nested sequences of them, an array or a Tensor.
 
     requires_grad   record what is computed from it, for `backward`
+    An array is kept without a copy, unless its dtype is to change.
     It is a beginning: the history of Tensors in `data` is left behind (`asarray` keeps it).
 
     >>> tensor([1.0, 2.0], requires_grad=True)
@@ -40,8 +41,6 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     array = to_array(data)
     adapter = adapters[array.__class__]
     made = adapter.asarray(array, dtype)
-    if not isinstance(data, (*SCALARS, list, tuple)) and made is array:
-        made = adapter.copy(made)
     return Tensor(made, requires_grad)
 
 

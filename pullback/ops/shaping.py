@@ -12,7 +12,7 @@ from typing import Any
 from ..arrays import namespace
 from ..core.cotangent import unbroadcast
 from ..core.op import face_of, op
-from ..core.tensor import raw, to_array
+from ..core.tensor import Tensor, raw, to_array, wrap
 from ..errors import ArgumentError, PositionError, ShapeError
 from .indexing import take
 
@@ -199,12 +199,19 @@ def pullback_broadcast_to(g: Any, shape: Any) -> Any:
 def broadcast_arrays(*arrays: Any) -> list[Any]:
     """The arrays, each stretched to the shape that they have together; views.
 
+    With a Tensor among them, all become Tensors.
+
     >>> import numpy as np
     >>> [a.shape for a in broadcast_arrays(np.ones(3), np.ones((2, 1)))]
     [(2, 3), (2, 3)]
     """
-    shape = broadcast_shape("broadcast_arrays", *(tuple(a.shape) for a in arrays))
-    return [broadcast_to(a, shape) for a in arrays]
+    data = [to_array(a) for a in arrays]
+    shape = broadcast_shape("broadcast_arrays", *(tuple(getattr(a, "shape", ())) for a in data))
+    cls = next((a._out for a in arrays if isinstance(a, Tensor)), None)
+    if cls is None:
+        return [broadcast_to(a, shape) for a in data]
+    pairs = zip(arrays, data, strict=True)
+    return [broadcast_to(a if isinstance(a, Tensor) else wrap(cls, d), shape) for a, d in pairs]
 
 
 def broadcast_shape(who: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -341,4 +348,6 @@ def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
             f"shape {tuple(counts.shape)}",
         )
     positions = xp.repeat(xp.arange(length), counts)
+    if isinstance(repeats, Tensor) and not isinstance(x, Tensor):
+        x = wrap(repeats._out, data)
     return take(x if axis is not None else ravel(x), positions, axis=axis or 0)

@@ -8,7 +8,7 @@ from typing import Any
 from warnings import warn
 
 from ..core.tensor import Tensor as CoreTensor
-from ..core.tensor import is_inexact, wrap
+from ..core.tensor import is_inexact
 from ..custom.gradient import custom_gradient as custom_gradient
 from ..custom.override import override_gradient as _core_override
 from ..custom.override import register_gradient as RegisterGradient
@@ -122,8 +122,3 @@ class override_gradient(_core_override):
         if isinstance(overrides, Mapping):
             overrides = {_core_name(k): v for k, v in overrides.items()}
         super().__init__(overrides)
-
-
-def no_history(x: Any) -> Any:
-    """The same values as a tensor that no derivative goes through."""
-    return wrap(x._out, x._data)

@@ -151,8 +151,8 @@ def test_the_chosen_answer(name: str, dtype: str) -> None:
             )
 
 
-KINKED = {"sqrt at 0"}
-"""Of these the second derivative is infinite or none."""
+KINKED = {"sqrt at 0", "hypot at 0", "atan2 at 0"}
+"""Of these the second derivative is infinite."""
 
 
 @pytest.mark.parametrize("name", sorted(set(EDGES) - KINKED))
@@ -166,15 +166,18 @@ def test_a_second_derivative_is_finite(name: str, rng: np.random.Generator) -> N
             assert np.isfinite(g.data).all(), g
 
 
-def test_second_derivatives_at_0(rng: np.random.Generator) -> None:
+def test_second_derivatives_at_0() -> None:
     def second(f: Callable[[Any], Any], at: float) -> float:
         x = pb.Tensor(np.array(at), requires_grad=True)
         (g,) = pb.autograd.grad(f(x), x, create_graph=True)
+        if not g.requires_grad:  # it does not depend on x at all
+            return 0.0
         return float(pb.autograd.grad(g, x, materialize_grads=True)[0].data)
 
     for f, wanted in [
-        (lambda x: x**2, 2.0), (lambda x: x**2.0, 2.0), (lambda x: x**3, 0.0), (lambda x: x**1, 0.0),
-        (lambda x: x * x, 2.0), (pb.square, 2.0), (pb.abs, 0.0), (lambda x: x**0, 0.0),
+        (lambda x: x**0, 0.0), (lambda x: x**1, 0.0), (lambda x: x**2, 2.0),
+        (lambda x: x**2.0, 2.0), (lambda x: x**3, 0.0), (lambda x: x * x, 2.0),
+        (pb.square, 2.0), (pb.abs, 0.0),
         (pb.exp, 1.0), (pb.sin, 0.0), (pb.tanh, 0.0), (pb.sigmoid, 0.0), (pb.softplus, 0.25),
         (lambda x: pb.prod(pb.stack([x, x])), 2.0), (lambda x: pb.prod(pb.stack([x, x, x])), 0.0),
         (lambda x: pb.pow(x, pb.Tensor(np.array(2.0))), 2.0),

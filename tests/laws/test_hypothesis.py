@@ -166,12 +166,12 @@ def test_setting_at_an_index(case: Any, one: bool, seed: int) -> None:
     v = drawn(() if one else np.shape(x[index]), seed + 1)
     wanted = np.array(x)
     wanted[index] = v
-    np.testing.assert_array_equal(pb.set_at(x, index, v), wanted)
+    np.testing.assert_array_equal(pb.set_at(x, v, index), wanted)
 
     owner = np.full(shape, -1)
     owner[index] = numbered(v.shape)
     cotangent = np.random.default_rng(seed).standard_normal(shape)
-    to_x, to_v = pulled(lambda a, b: pb.set_at(a, index, b), [x, v], [cotangent])
+    to_x, to_v = pulled(lambda a, b: pb.set_at(a, b, index), [x, v], [cotangent])
     np.testing.assert_array_equal(to_x, np.where(owner < 0, cotangent, 0))
     mine = owner >= 0
     np.testing.assert_allclose(

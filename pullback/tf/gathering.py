@@ -1,0 +1,161 @@
+"""Parts of tensors looked up by position, and tensors with parts written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .. import ops
+from .convert import axis_of, checked, matched, operand, shape_of
+from .errors import invalid
+from .shaping import zeros
+
+__all__ = [
+    "boolean_mask", "gather", "gather_nd", "scatter_nd", "slice", "tensor_scatter_nd_add",
+    "tensor_scatter_nd_update",
+]
+
+_ALL = numpy.s_[:]
+
+
+@checked
+def gather(
+    params: Any, indices: Any, validate_indices: Any = None, axis: Any = None,
+    batch_dims: int = 0, name: str | None = None,
+) -> Any:
+    """The slices of params at positions along an axis.
+
+    batch_dims  so many leading axes of both belong together; `axis` is then the next one
+
+    Raises an `InvalidArgumentError` for a position that is not there, negative ones too.
+
+    >>> gather([10.0, 20.0, 30.0], [2, 0]).numpy()
+    array([30., 10.], dtype=float32)
+    """
+    x, at = operand(params), _positions(indices)
+    axis = batch_dims if axis is None else axis_of(axis)
+    axis = axis + x.ndim if axis < 0 else axis
+    _check_range(at, x.shape[axis], "gather")
+    if batch_dims == 0:
+        return ops.take(x, at, axis=axis)
+    if axis != batch_dims:
+        raise invalid("`gather`", f"axis={batch_dims}, the first after the batch", f"axis={axis}")
+    return ops.getitem(x, (*_batch(at, batch_dims), at))
+
+
+@checked
+def gather_nd(
+    params: Any, indices: Any, batch_dims: int = 0, name: str | None = None
+) -> Any:
+    """The slices of params at positions along its first axes, the last axis of the indices.
+
+    >>> gather_nd([[1.0, 2.0], [3.0, 4.0]], [[0, 1], [1, 0]]).numpy()
+    array([2., 3.], dtype=float32)
+    """
+    x, at = operand(params), _positions(indices)
+    where = _coordinates(at, x.shape[batch_dims:], "gather_nd")
+    lead = _batch(where[0], batch_dims) if batch_dims else ()
+    return ops.getitem(x, (*lead, *where))
+
+
+@checked
+def boolean_mask(
+    tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask"
+) -> Any:
+    """The slices, along the axes from `axis` on that the mask has, where it is true.
+
+    >>> boolean_mask([1.0, 2.0, 3.0], [True, False, True]).numpy()
+    array([1., 3.], dtype=float32)
+    """
+    x, holds = operand(tensor), operand(mask, "b", "boolean_mask")._data
+    axis = 0 if axis is None else int(axis)
+    if tuple(x.shape[axis : axis + holds.ndim]) != holds.shape:
+        raise invalid("`boolean_mask`", f"a mask that fits shape {x.shape}", f"{holds.shape}")
+    return ops.getitem(x, (*(_ALL,) * axis, holds))
+
+
+@checked
+def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
+    """The part of some sizes (-1: to the end) from a position on.
+
+    >>> slice([1.0, 2.0, 3.0], [1], [-1]).numpy()
+    array([2., 3.], dtype=float32)
+    """
+    x = operand(input_)
+    index = []
+    for start, length, n in zip(shape_of(begin), shape_of(size), x.shape, strict=True):
+        stop = n if length == -1 else start + length
+        if not 0 <= start <= stop <= n:
+            raise invalid("`slice`", f"a part of an axis of length {n}", f"{start} to {stop}")
+        index.append(numpy.s_[start:stop])
+    return ops.getitem(x, tuple(index))
+
+
+@checked
+def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Any:
+    """Zeros of a shape, with the updates added at positions along its first axes.
+
+    >>> scatter_nd([[1], [3], [1]], [1.0, 2.0, 3.0], [4]).numpy()
+    array([0., 4., 0., 2.], dtype=float32)
+    """
+    updates = operand(updates)
+    return tensor_scatter_nd_add(zeros(shape, updates.dtype), indices, updates)
+
+
+@checked
+def tensor_scatter_nd_add(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
+) -> Any:
+    """The tensor with updates added at positions; those named twice receive both.
+
+    >>> tensor_scatter_nd_add([0.0, 0.0], [[1]], [5.0]).numpy()
+    array([0., 5.], dtype=float32)
+    """
+    x, updates = matched("tensor_scatter_nd_add", tensor, updates)
+    where = _coordinates(_positions(indices), x.shape, "tensor_scatter_nd_add")
+    return ops.add_at(x, updates, where)
+
+
+@checked
+def tensor_scatter_nd_update(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
+) -> Any:
+    """The tensor with the entries at positions replaced.
+
+    >>> tensor_scatter_nd_update([1.0, 2.0], [[1]], [5.0]).numpy()
+    array([1., 5.], dtype=float32)
+    """
+    x, updates = matched("tensor_scatter_nd_update", tensor, updates)
+    where = _coordinates(_positions(indices), x.shape, "tensor_scatter_nd_update")
+    return ops.set_at(x, updates, where)
+
+
+def _positions(indices: Any) -> Any:
+    return operand(indices, "iu", "indices")._data
+
+
+def _check_range(at: Any, length: int, who: str) -> None:
+    if at.size and not (0 <= at.min() and at.max() < length):
+        raise invalid(f"argument `indices` of `{who}`", f"positions from 0 to {length - 1}",
+                      f"from {at.min()} to {at.max()}")
+
+
+def _coordinates(at: Any, shape: Any, who: str) -> tuple[Any, ...]:
+    """For each of the first axes, the positions."""
+    count = at.shape[-1]
+    if count > len(shape):
+        raise invalid(f"argument `indices` of `{who}`", f"at most {len(shape)} positions each",
+                      f"{count}")
+    where = tuple(at[..., i] for i in range(count))
+    for positions, length in zip(where, shape, strict=False):
+        _check_range(positions, length, who)
+    return where
+
+
+def _batch(at: Any, count: int) -> tuple[Any, ...]:
+    """Positions along the leading axes, to stand beside `at`."""
+    return tuple(
+        numpy.arange(at.shape[i]).reshape((-1,) + (1,) * (at.ndim - i - 1))
+        for i in range(count)
+    )

@@ -1,0 +1,188 @@
+"""`tf.linalg`: products, norms and parts of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import ops
+from ..core.op import OPS
+from . import strict
+from .convert import axis_of, checked, matched, operand
+from .errors import invalid
+from .math import l2_normalize as l2_normalize
+from .shaping import eye as eye
+
+__all__ = [
+    "band_part", "clip_by_global_norm", "clip_by_norm", "einsum", "eye", "global_norm",
+    "l2_normalize", "matmul", "matrix_transpose", "matvec", "norm", "tensordot", "trace",
+]
+
+
+@checked
+def matmul(
+    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
+    adjoint_a: bool = False, adjoint_b: bool = False, a_is_sparse: bool = False,
+    b_is_sparse: bool = False, output_type: Any = None, grad_a: bool = False,
+    grad_b: bool = False, name: str | None = None,
+) -> Any:
+    """The product of matrices, or of stacks of them; either may be transposed or adjoint first.
+
+    The arguments behind `adjoint_b` are taken and change nothing.
+    Raises an `InvalidArgumentError` for vectors, for which there is `tf.linalg.matvec`.
+
+    >>> matmul([[1.0, 2.0]], [[3.0, 4.0]], transpose_b=True).numpy()
+    array([[11.]], dtype=float32)
+    """
+    a, b = matched("matmul", a, b)
+    return strict.matmul(_turned(a, transpose_a, adjoint_a), _turned(b, transpose_b, adjoint_b))
+
+
+def _turned(x: Any, transposed: bool, adjoint: bool) -> Any:
+    if not (transposed or adjoint) or x.ndim < 2:
+        return x
+    x = ops.matrix_transpose(x)
+    return ops.conj(x) if adjoint else x
+
+
+@checked
+def matvec(
+    a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False,
+    a_is_sparse: bool = False, b_is_sparse: bool = False, name: str | None = None,
+) -> Any:
+    """The product of a matrix and a vector, or of stacks of them.
+
+    >>> matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()
+    array([3., 7.], dtype=float32)
+    """
+    a, b = matched("matvec", a, b)
+    product = strict.matmul(_turned(a, transpose_a, adjoint_a), ops.expand_dims(b, axis=-1))
+    return ops.squeeze(product, axis=-1)
+
+
+@checked
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+    """Σ over pairs of axes: so many last ones of a with the first of b, or two lists of them.
+
+    >>> tensordot([1.0, 2.0], [3.0, 4.0], 1).numpy()
+    np.float32(11.0)
+    """
+    a, b = matched("tensordot", a, b)
+    axes = axis_of(axes) if not isinstance(axes, (list, tuple)) else tuple(
+        v if isinstance(v, int) else tuple(v) for v in axes
+    )
+    if isinstance(axes, tuple):
+        axes = tuple((v,) if isinstance(v, int) else v for v in axes)
+    return ops.tensordot(a, b, axes=axes)
+
+
+@checked
+def einsum(equation: str, *inputs: Any, optimize: str = "greedy", name: str | None = None) -> Any:
+    """Sums of products, written with a letter for each axis, such as "ij,jk->ik".
+
+    >>> einsum("ij,j->i", [[1.0, 2.0]], [3.0, 4.0]).numpy()
+    array([11.], dtype=float32)
+    """
+    return ops.einsum(equation, *matched("einsum", *inputs))
+
+
+@checked
+def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
+    """The last two axes exchanged.
+
+    >>> matrix_transpose([[1.0, 2.0]]).shape
+    TensorShape([2, 1])
+    """
+    out = ops.matrix_transpose(operand(a))
+    return ops.conj(out) if conjugate else out
+
+
+@checked
+def norm(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The norm of vectors along an axis, or of all entries; its gradient at 0 is 0.
+
+    ord   "euclidean" (or "fro", for a pair of axes too), or a positive number, or infinity
+
+    >>> norm([3.0, 4.0]).numpy()
+    np.float32(5.0)
+    """
+    x, axis = operand(tensor, "fc", "norm"), axis_of(axis)
+    pair = isinstance(axis, tuple) and len(axis) == 2
+    if ord in ("euclidean", "fro"):
+        ord = 2
+    elif pair or isinstance(ord, str):
+        raise invalid("argument `ord` of `norm`", "'euclidean' or 'fro' for a pair of axes, a "
+                      "number for one", f"{ord!r} for axis {axis}")
+    elif not ord > 0:
+        raise invalid("argument `ord` of `norm`", "a positive number", f"{ord}")
+    return OPS["vector_norm"](x, axis=axis, keepdims=bool(keepdims), ord=ord)
+
+
+@checked
+def band_part(input: Any, num_lower: int, num_upper: int, name: str | None = None) -> Any:
+    """A matrix with zeros but on so many diagonals below and above the main one; -1 is all.
+
+    >>> band_part([[1.0, 2.0], [3.0, 4.0]], 0, -1).numpy()
+    array([[1., 2.],
+           [0., 4.]], dtype=float32)
+    """
+    x = operand(input)
+    if num_lower >= 0:
+        x = ops.triu(x, k=-num_lower)
+    return ops.tril(x, k=num_upper) if num_upper >= 0 else x
+
+
+@checked
+def trace(x: Any, name: str | None = None) -> Any:
+    """The sum of the diagonal of a matrix, or of each of a stack.
+
+    >>> trace([[1.0, 2.0], [3.0, 4.0]]).numpy()
+    np.float32(5.0)
+    """
+    x = operand(x)
+    rows, columns = x.shape[-2:]
+    on = ops.eye(rows, columns, dtype=ops.dtypes.bool)._data
+    return ops.sum(ops.where(on, x, 0), axis=(-2, -1), dtype=x._data.dtype)
+
+
+# Gradient clipping --------------------------------------------------------------------------
+
+
+@checked
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+    """t, scaled down to a norm where its own (over all axes, or some) is larger.
+
+    >>> clip_by_norm([3.0, 4.0], 1.0).numpy()
+    array([0.6, 0.8], dtype=float32)
+    """
+    t, limit = matched("clip_by_norm", t, clip_norm)
+    size = norm(t, axis=axes, keepdims=True)
+    return t * limit / ops.maximum(size, limit)
+
+
+def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
+    """The 2-norm of all entries of several tensors together; None counts nothing.
+
+    >>> global_norm([[3.0], None, [4.0]]).numpy()
+    np.float32(5.0)
+    """
+    given = [operand(t) for t in t_list if t is not None]
+    return OPS["vector_norm"](ops.concat([ops.reshape(t, (-1,)) for t in given], axis=0))
+
+
+def clip_by_global_norm(
+    t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None
+) -> tuple[list[Any], Any]:
+    """Tensors scaled down together so that their global norm is no larger, and the norm it was.
+
+    >>> clipped, norm_before = clip_by_global_norm([[3.0], [4.0]], 1.0)
+    >>> [t.numpy() for t in clipped], norm_before.numpy()
+    ([array([0.6], dtype=float32), array([0.8], dtype=float32)], np.float32(5.0))
+    """
+    size = global_norm(t_list) if use_norm is None else operand(use_norm)
+    size, limit = matched("clip_by_global_norm", size, clip_norm)
+    scale = limit / ops.maximum(size, limit)
+    return [None if t is None else operand(t) * scale for t in t_list], size

@@ -1,0 +1,316 @@
+"""`tf.math`: functions of entries, comparisons, reductions and running sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import ops
+from ..core.op import OPS
+from . import strict
+from .convert import as_tensor, axis_of, checked, matched, operand
+from .dtypes import array_dtype
+from .errors import invalid, wrong_dtype
+from .tensor import Members
+
+# Functions of one tensor --------------------------------------------------------------------
+
+
+def _unary(name: str, kinds: str = "fc") -> Callable[..., Any]:
+    """The core's function of a tensor's entries, for some kinds of dtype."""
+    function = OPS[name] if name in OPS else getattr(ops, name)
+
+    def call(x: Any, name: str | None = None) -> Any:
+        if not isinstance(x, Members):
+            x = as_tensor(x)
+        if x._data.dtype.kind not in kinds:
+            raise wrong_dtype(call.__name__, x._data.dtype, kinds)
+        return function(x)
+
+    return _named(call, name, function)
+
+
+def _binary(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The strict operator as a function of anything that can be made a tensor."""
+
+    def call(x: Any, y: Any, name: str | None = None) -> Any:
+        if not isinstance(x, Members):
+            x, y = matched(method.__name__, x, y)
+        return method(x, y)
+
+    return _named(call, method.__name__, OPS.get(method.__name__))
+
+
+def _named(call: Any, name: str, function: Any) -> Any:
+    call.__name__ = call.__qualname__ = name
+    first = (function.__doc__ or "").partition("\n")[0] if function is not None else ""
+    call.__doc__ = f"{first or name}\n\nSee `pullback.{name}`."
+    if hasattr(function, "op"):
+        call.op = function.op
+    return call
+
+
+abs = _unary("abs", "fci")
+negative = _unary("negative", "fci")
+sign, square = _unary("sign", "fci"), _unary("square", "fci")
+exp, expm1, log, log1p = _unary("exp"), _unary("expm1"), _unary("log"), _unary("log1p")
+sqrt, rsqrt, reciprocal = _unary("sqrt"), _unary("rsqrt"), _unary("reciprocal")
+sin, cos, tan = _unary("sin"), _unary("cos"), _unary("tan")
+asin, acos, atan = _unary("asin"), _unary("acos"), _unary("atan")
+sinh, cosh, tanh = _unary("sinh"), _unary("cosh"), _unary("tanh")
+asinh, acosh, atanh = _unary("asinh"), _unary("acosh"), _unary("atanh")
+sigmoid, erf, erfc = _unary("sigmoid"), _unary("erf", "f"), _unary("erfc", "f")
+log_sigmoid, softplus = _unary("log_sigmoid", "f"), _unary("softplus", "f")
+floor, ceil, rint = _unary("floor", "f"), _unary("ceil", "f"), _unary("round", "f")
+round = _unary("round", "fi")
+real, imag, conj = _unary("real", "fc"), _unary("imag", "fc"), _unary("conj", "fci")
+angle = _unary("angle", "fc")
+is_nan, is_inf, is_finite = _unary("isnan", "f"), _unary("isinf", "f"), _unary("isfinite", "f")
+logical_not = _unary("logical_not", "b")
+
+# Functions of two ---------------------------------------------------------------------------
+
+add, subtract, multiply = (_binary(f) for f in (strict.add, strict.subtract, strict.multiply))
+divide = truediv = _binary(strict.divide)
+floordiv, floormod = _binary(strict.floor_divide), _binary(strict.remainder)
+mod = floormod
+pow, atan2 = _binary(strict.power), _binary(strict.atan2)
+maximum, minimum = _binary(strict.maximum), _binary(strict.minimum)
+less, less_equal = _binary(strict.less), _binary(strict.less_equal)
+greater, greater_equal = _binary(strict.greater), _binary(strict.greater_equal)
+equal, not_equal = _binary(strict.equal), _binary(strict.not_equal)
+nextafter = _binary(strict.nextafter)
+
+
+def _logical(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x: Any, y: Any, name: str | None = None) -> Any:
+        x, y = matched(call.__name__, x, y)
+        return method(operand(x, "b", call.__name__), y)
+
+    return _named(call, name, OPS[name])  # type: ignore[no-any-return]
+
+
+logical_and = _logical("logical_and", strict.logical_and)
+logical_or = _logical("logical_or", strict.logical_or)
+logical_xor = _logical("logical_xor", strict.logical_xor)
+
+
+def squared_difference(x: Any, y: Any, name: str | None = None) -> Any:
+    """(x - y)².
+
+    >>> squared_difference(3.0, 1.0).numpy()
+    np.float32(4.0)
+    """
+    return square(subtract(x, y))
+
+
+def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+    """x / y, and 0 where y is 0; its gradients are 0 there too.
+
+    >>> divide_no_nan([1.0, 2.0], [0.0, 4.0]).numpy()
+    array([0. , 0.5], dtype=float32)
+    """
+    x, y = matched("divide_no_nan", x, y)
+    zero = equal(y, 0)
+    return ops.where(zero, ops.zeros_like(x), divide(x, ops.where(zero, ops.ones_like(y), y)))
+
+
+def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+    """x · y, and 0 where y is 0 even if x is infinite or NaN.
+
+    >>> multiply_no_nan(float("inf"), 0.0).numpy()
+    np.float32(0.0)
+    """
+    x, y = matched("multiply_no_nan", x, y)
+    zero = equal(y, 0)
+    return ops.where(zero, ops.zeros_like(x), x) * ops.where(zero, ops.zeros_like(y), y)
+
+
+def xlogy(x: Any, y: Any, name: str | None = None) -> Any:
+    """x · log(y), and 0 where x is 0.
+
+    >>> xlogy(0.0, 0.0).numpy()
+    np.float32(0.0)
+    """
+    x, y = matched("xlogy", x, y)
+    return x * log(ops.where(equal(x, 0), ops.ones_like(y), y))
+
+
+def add_n(inputs: Sequence[Any], name: str | None = None) -> Any:
+    """The sum of tensors of one shape and dtype.
+
+    >>> add_n([1.0, 2.0, 3.0]).numpy()
+    np.float32(6.0)
+    """
+    first, *rest = matched("add_n", *inputs)
+    total = first if rest else ops.identity(first)
+    for x in rest:
+        if x.shape != first.shape:
+            raise invalid("`add_n`", f"tensors of one shape, here {first.shape}", f"{x.shape}")
+        total = strict.add(total, x)
+    return total
+
+
+def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Any:
+    """The polynomial with these coefficients (of the highest power first) at x.
+
+    >>> polyval([1.0, 0.0, 2.0], 3.0).numpy()
+    np.float32(11.0)
+    """
+    total, x = matched("polyval", coeffs[0], x)
+    for coefficient in coeffs[1:]:
+        total = add(coefficient, multiply(total, x))
+    return total
+
+
+# Reductions ---------------------------------------------------------------------------------
+
+
+def _reduction(name: str, core: str, kinds: str) -> Callable[..., Any]:
+    """A reduction over an axis, several, or all."""
+    function = OPS[core]
+
+    def call(
+        input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    ) -> Any:
+        x = operand(input_tensor, kinds, call.__name__)
+        return function(x, axis=axis_of(axis), keepdims=keepdims)
+
+    call = checked(_named(call, name, function))
+    call.__doc__ = f"{(function.__doc__ or '').partition(chr(10))[0]}\n\nSee `pullback.{core}`."
+    return call
+
+
+def _total(name: str, core: str) -> Callable[..., Any]:
+    """A sum or product, in the dtype of the entries also for small integers."""
+    function = OPS[core]
+
+    def call(
+        input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    ) -> Any:
+        x = operand(input_tensor, "fciu", call.__name__)
+        dtype = x._data.dtype if x._data.dtype.kind in "iu" else None
+        return function(x, axis=axis_of(axis), dtype=dtype, keepdims=keepdims)
+
+    return checked(_named(call, name, function))
+
+
+reduce_sum, reduce_prod = _total("reduce_sum", "sum"), _total("reduce_prod", "prod")
+reduce_max = _reduction("reduce_max", "max", "fiu")
+reduce_min = _reduction("reduce_min", "min", "fiu")
+reduce_all, reduce_any = _reduction("reduce_all", "all", "b"), _reduction("reduce_any", "any", "b")
+reduce_logsumexp = _reduction("reduce_logsumexp", "logsumexp", "f")
+reduce_variance = _reduction("reduce_variance", "var", "fc")
+reduce_std = _reduction("reduce_std", "std", "fc")
+reduce_euclidean_norm = _reduction("reduce_euclidean_norm", "vector_norm", "fc")
+_mean = _reduction("reduce_mean", "mean", "fc")
+
+
+def reduce_mean(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Any:
+    """The arithmetic mean over an axis, several, or all; of integers an integer, towards 0.
+
+    >>> reduce_mean([[1.0, 2.0], [3.0, 5.0]], axis=0).numpy()
+    array([2. , 3.5], dtype=float32)
+    """
+    x = operand(input_tensor, "fciu", "reduce_mean")
+    if x._data.dtype.kind not in "iu":
+        return _mean(x, axis, keepdims)
+    total = reduce_sum(x, axis, keepdims)
+    count = x.shape.num_elements() // max(1, total.shape.num_elements())
+    return sign(total) * (abs(total) // count)
+
+
+@checked
+def count_nonzero(
+    input: Any, axis: Any = None, keepdims: bool = False, dtype: Any = "int64",
+    name: str | None = None,
+) -> Any:
+    """How many entries are not zero over an axis, several, or all.
+
+    >>> count_nonzero([1.0, 0.0, 2.0]).numpy()
+    np.int64(2)
+    """
+    count = ops.count_nonzero(operand(input), axis=axis_of(axis), keepdims=keepdims)
+    return ops.astype(count, array_dtype(dtype))
+
+
+# Running sums -------------------------------------------------------------------------------
+
+
+def _running(name: str, core: str) -> Callable[..., Any]:
+    function = getattr(ops, core)
+
+    def call(
+        x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False,
+        name: str | None = None,
+    ) -> Any:
+        x = operand(x, "fciu", call.__name__)
+        axis = int(axis_of(axis))
+        if reverse:
+            x = ops.flip(x, axis=axis)
+        dtype = x._data.dtype if x._data.dtype.kind in "iu" else None
+        out = function(x, axis=axis, dtype=dtype, include_initial=exclusive)
+        if exclusive:
+            at = axis % len(x._data.shape)
+            out = out[(*(slice(None),) * at, slice(0, -1))]
+        return ops.flip(out, axis=axis) if reverse else out
+
+    return checked(_named(call, name, function))
+
+
+cumsum = _running("cumsum", "cumulative_sum")
+cumprod = _running("cumprod", "cumulative_prod")
+
+
+# Positions ----------------------------------------------------------------------------------
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    def call(
+        input: Any, axis: Any = None, output_type: Any = "int64", name: str | None = None
+    ) -> Any:
+        x = operand(input, "fiub", call.__name__)
+        found = OPS[call.__name__](x, axis=0 if axis is None else axis_of(axis))
+        return ops.astype(found, array_dtype(output_type))
+
+    return checked(_named(call, name, OPS[name]))
+
+
+argmax, argmin = _extreme("argmax"), _extreme("argmin")
+
+
+# Bounds -------------------------------------------------------------------------------------
+
+
+@checked
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+    """t brought between two bounds; its derivative is 1 between them and at them, 0 outside.
+
+    >>> clip_by_value([-3.0, 0.5, 3.0], -1.0, 1.0).numpy()
+    array([-1. ,  0.5,  1. ], dtype=float32)
+    """
+    t, low, high = matched("clip_by_value", t, clip_value_min, clip_value_max)
+    return ops.clip(operand(t, "fiu", "clip_by_value"), low, high)
+
+
+@checked
+def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Any:
+    """x / √max(Σ x², epsilon), the sum over an axis, several, or all.
+
+    >>> l2_normalize([3.0, 4.0]).numpy()
+    array([0.6, 0.8], dtype=float32)
+    """
+    x = operand(x, "fc", "l2_normalize")
+    total = reduce_sum(real(x * conj(x)), axis, keepdims=True)
+    return x * ops.astype(rsqrt(maximum(total, epsilon)), x._data.dtype)
+
+
+def complex(real: Any, imag: Any, name: str | None = None) -> Any:
+    """real + i · imag.
+
+    >>> complex(1.0, 2.0).dtype
+    tf.complex64
+    """
+    return ops.make_complex(*matched("complex", real, imag))

@@ -1,0 +1,462 @@
+"""Arrays' shapes and parts: made, reshaped, joined, taken apart and looked up."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy
+
+from .. import ops
+from ..core.op import OPS
+from ..core.tensor import raw, wrap
+from .convert import as_tensor, axis_of, checked, matched, operand, shape_of
+from .dtypes import array_dtype, as_dtype
+from .errors import invalid
+from .tensor import Tensor
+from .values import array_of
+
+__all__ = [
+    "argsort", "broadcast_to", "cast", "concat", "expand_dims", "eye", "fill", "identity",
+    "linspace", "meshgrid", "one_hot", "ones", "ones_like", "pad", "range", "rank", "repeat",
+    "reshape", "reverse", "roll", "shape", "size", "sort", "split", "squeeze", "stack",
+    "stop_gradient", "tile", "transpose", "unstack", "where", "zeros", "zeros_like",
+]
+
+# Making -------------------------------------------------------------------------------------
+
+
+def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+    """A tensor of zeros.
+
+    >>> zeros([2]).numpy()
+    array([0., 0.], dtype=float32)
+    """
+    return wrap(Tensor, ops.zeros(shape_of(shape), dtype=array_dtype(dtype))._data)
+
+
+def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+    """A tensor of ones.
+
+    >>> ones([2]).numpy()
+    array([1., 1.], dtype=float32)
+    """
+    return wrap(Tensor, ops.ones(shape_of(shape), dtype=array_dtype(dtype))._data)
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+    """A tensor of one number.
+
+    >>> fill([2], 3).numpy()
+    array([3, 3], dtype=int32)
+    """
+    return broadcast_to(as_tensor(value), dims)
+
+
+def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Zeros of the shape and dtype (or another) of a tensor.
+
+    >>> zeros_like([1.0, 2.0]).numpy()
+    array([0., 0.], dtype=float32)
+    """
+    return ops.zeros_like(operand(input), dtype=array_dtype(dtype))
+
+
+def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Ones of the shape and dtype (or another) of a tensor.
+
+    >>> ones_like([1.0, 2.0]).numpy()
+    array([1., 1.], dtype=float32)
+    """
+    return ops.ones_like(operand(input), dtype=array_dtype(dtype))
+
+
+def eye(
+    num_rows: int, num_columns: int | None = None, batch_shape: Any = None,
+    dtype: Any = "float32", name: str | None = None,
+) -> Any:
+    """A matrix with ones on its diagonal, or a batch of them.
+
+    >>> eye(2).numpy()
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    made = wrap(Tensor, ops.eye(num_rows, num_columns, dtype=array_dtype(dtype))._data)
+    return made if batch_shape is None else broadcast_to(
+        made, (*shape_of(batch_shape), *made.shape)
+    )
+
+
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Any:
+    """Numbers from start (0 when only one is given) to below limit.
+
+    >>> range(3).numpy()
+    array([0, 1, 2], dtype=int32)
+    """
+    if limit is None:
+        start, limit = 0, start
+    bounds = [raw(v) for v in (start, limit, delta)]
+    if dtype is None:
+        dtype = array_of(bounds[0] + bounds[1] + bounds[2]).dtype
+    return wrap(Tensor, ops.arange(*bounds, dtype=array_dtype(dtype))._data)
+
+
+@checked
+def linspace(start: Any, stop: Any, num: int, name: str | None = None, axis: int = 0) -> Any:
+    """num numbers (or tensors along a new axis), evenly spaced from start to stop.
+
+    >>> linspace(0.0, 1.0, 3).numpy()
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
+    start, stop = matched("linspace", start, stop)
+    if start._data.dtype.kind in "iu":
+        start, stop = ops.astype(start, numpy.float64), ops.astype(stop, numpy.float64)
+    fractions = numpy.linspace(0, 1, int(raw(num)), dtype=start._data.dtype)
+    return ops.stack([start + (stop - start) * f for f in fractions], axis=axis)
+
+
+def one_hot(
+    indices: Any, depth: int, on_value: Any = None, off_value: Any = None, axis: int | None = None,
+    dtype: Any = None, name: str | None = None,
+) -> Any:
+    """A new axis on which one entry is on, that of the index, and the others off.
+
+    An index that is not there turns none on. `axis` is where the new axis stands; the last.
+
+    >>> one_hot([0, 2], 3).numpy()
+    array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    at = operand(indices, "iu", "one_hot")
+    if dtype is None:
+        given = on_value if on_value is not None else off_value
+        dtype = "float32" if given is None else operand(given).dtype
+    dtype = array_dtype(dtype)
+    hot = ops.expand_dims(at, axis=-1) == wrap(
+        Tensor, ops.arange(int(raw(depth)), dtype=at._data.dtype)._data
+    )
+    hot = hot if axis in (None, -1) else ops.moveaxis(hot, -1, axis)
+    on = array_of(1 if on_value is None else on_value, dtype)
+    off = array_of(0 if off_value is None else off_value, dtype)
+    return ops.where(hot, wrap(Tensor, on), wrap(Tensor, off))
+
+
+# Asking -------------------------------------------------------------------------------------
+
+
+def shape(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
+    """The lengths of the axes as a tensor.
+
+    >>> shape([[1.0, 2.0]]).numpy()
+    array([1, 2], dtype=int32)
+    """
+    return wrap(Tensor, numpy.array(operand(input)._data.shape, array_dtype(out_type)))
+
+
+def size(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
+    """The number of entries as a tensor.
+
+    >>> size([[1.0, 2.0]]).numpy()
+    np.int32(2)
+    """
+    return wrap(Tensor, numpy.array(operand(input).size, array_dtype(out_type)))
+
+
+def rank(input: Any, name: str | None = None) -> Any:
+    """The number of axes as a tensor.
+
+    >>> rank([[1.0, 2.0]]).numpy()
+    np.int32(2)
+    """
+    return wrap(Tensor, numpy.array(operand(input).ndim, "int32"))
+
+
+# Converting ---------------------------------------------------------------------------------
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+    """x in another dtype; integers and booleans have no derivative. The same dtype gives x itself.
+
+    >>> cast([1.7, -1.7], "int32").numpy()
+    array([ 1, -1], dtype=int32)
+    """
+    wanted = as_dtype(dtype).dtype
+    x = as_tensor(x)
+    return x if x._data.dtype == wanted else ops.astype(x, wanted)
+
+
+def identity(input: Any, name: str | None = None) -> Any:
+    """The same values in a new tensor.
+
+    >>> identity(1.0).numpy()
+    np.float32(1.0)
+    """
+    return ops.identity(operand(input))
+
+
+def stop_gradient(input: Any, name: str | None = None) -> Any:
+    """The same values, a constant to every derivative.
+
+    >>> stop_gradient(1.0).numpy()
+    np.float32(1.0)
+    """
+    return ops.stop_gradient(operand(input))
+
+
+# Shapes -------------------------------------------------------------------------------------
+
+
+@checked
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+    """The same entries in order, in another shape; one length may be -1.
+
+    >>> reshape([1.0, 2.0], [2, 1]).shape
+    TensorShape([2, 1])
+    """
+    return ops.reshape(operand(tensor), shape_of(shape))
+
+
+@checked
+def transpose(
+    a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None
+) -> Any:
+    """The axes in another order: axis k of the result is axis perm[k]; reversed when left out.
+
+    >>> transpose([[1.0, 2.0]]).shape
+    TensorShape([2, 1])
+    """
+    a = operand(a)
+    order = tuple(builtins.range(a.ndim))[::-1] if perm is None else shape_of(perm)
+    out = ops.permute_dims(a, order)
+    return ops.conj(out) if conjugate else out
+
+
+@checked
+def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
+    """A new axis of length 1 before an axis (after the last for -1).
+
+    >>> expand_dims([1.0, 2.0], -1).shape
+    TensorShape([2, 1])
+    """
+    return ops.expand_dims(operand(input), axis=axis_of(axis))
+
+
+@checked
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
+    """Without some axes of length 1, or without all of them.
+
+    >>> squeeze([[1.0, 2.0]]).shape
+    TensorShape([2])
+    """
+    x = operand(input)
+    axis = axis_of(axis)
+    if axis is None or axis == ():
+        axis = tuple(i for i, n in enumerate(x.shape) if n == 1)
+    return ops.squeeze(x, axis=axis)
+
+
+@checked
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
+    """Stretched to a shape by the rules of broadcasting.
+
+    >>> broadcast_to([1.0], [3]).numpy()
+    array([1., 1., 1.], dtype=float32)
+    """
+    return ops.broadcast_to(operand(input), shape_of(shape))
+
+
+@checked
+def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
+    """Laid out several times along each axis.
+
+    >>> tile([1.0, 2.0], [2]).numpy()
+    array([1., 2., 1., 2.], dtype=float32)
+    """
+    x, times = operand(input), shape_of(multiples)
+    if len(times) != x.ndim:
+        raise invalid("`tile`", f"{x.ndim} multiples, one an axis", f"{len(times)}")
+    return ops.tile(x, times)
+
+
+@checked
+def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
+    """Each entry several times in a row: one number for all, or a number each.
+
+    >>> repeat([1.0, 2.0], 2).numpy()
+    array([1., 1., 2., 2.], dtype=float32)
+    """
+    counts = raw(repeats)
+    if not isinstance(counts, int):
+        counts = array_of(counts)
+        counts = int(counts.reshape(())) if counts.size == 1 else counts
+    return ops.repeat(operand(input), counts, axis=axis)
+
+
+@checked
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
+    """The entries in reverse order along some axes.
+
+    >>> reverse([1.0, 2.0], [0]).numpy()
+    array([2., 1.], dtype=float32)
+    """
+    return ops.flip(operand(tensor), axis=axis_of(axis))
+
+
+@checked
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
+    """The entries moved along axes, those that leave at one end coming in at the other.
+
+    >>> roll([1.0, 2.0, 3.0], 1, 0).numpy()
+    array([3., 1., 2.], dtype=float32)
+    """
+    return ops.roll(operand(input), axis_of(shift), axis=axis_of(axis))
+
+
+@checked
+def pad(
+    tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0,
+    name: str | None = None,
+) -> Any:
+    """With entries before and after along each axis: a constant, or a mirror image.
+
+    mode  "CONSTANT", "REFLECT" (without the edge itself) or "SYMMETRIC" (with it)
+
+    >>> pad([1.0, 2.0], [[1, 0]]).numpy()
+    array([0., 1., 2.], dtype=float32)
+    """
+    x = operand(tensor)
+    widths = [tuple(int(n) for n in pair) for pair in array_of(raw(paddings)).tolist()]
+    if mode.upper() == "CONSTANT":
+        return ops.pad(x, widths, value=raw(constant_values))
+    if mode.upper() not in ("REFLECT", "SYMMETRIC"):
+        raise invalid("argument `mode` of `pad`", "CONSTANT, REFLECT or SYMMETRIC", repr(mode))
+    for axis, pair in enumerate(widths):
+        order = numpy.pad(numpy.arange(x.shape[axis]), pair, mode=mode.lower())  # type: ignore[call-overload]
+        x = ops.take(x, order, axis=axis)
+    return x
+
+
+# Joining and taking apart -------------------------------------------------------------------
+
+
+@checked
+def concat(values: Any, axis: Any, name: str = "concat") -> Any:
+    """Tensors one after the other along an axis.
+
+    >>> concat([[1.0], [2.0, 3.0]], 0).numpy()
+    array([1., 2., 3.], dtype=float32)
+    """
+    parts = [values] if not isinstance(values, (list, tuple)) else values
+    return ops.concat(matched("concat", *parts), axis=axis_of(axis))
+
+
+@checked
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
+    """Tensors of one shape along a new axis.
+
+    >>> stack([1.0, 2.0]).numpy()
+    array([1., 2.], dtype=float32)
+    """
+    parts = matched("stack", *values)
+    if any(p.shape != parts[0].shape for p in parts):
+        raise invalid("`stack`", "tensors of one shape", ", ".join(str(p.shape) for p in parts))
+    return ops.stack(parts, axis=axis)
+
+
+@checked
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
+    """The slices along an axis, without it.
+
+    >>> [x.numpy() for x in unstack([1.0, 2.0])]
+    [np.float32(1.0), np.float32(2.0)]
+    """
+    parts = list(ops.unstack(operand(value), axis=axis))
+    if num is not None and num != len(parts):
+        raise invalid("`unstack`", f"num={len(parts)}", f"num={num}")
+    return parts
+
+
+@checked
+def split(
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None,
+    name: str = "split",
+) -> list[Any]:
+    """Pieces along an axis: a number of equal ones, or of lengths of which one may be -1.
+
+    >>> [x.shape for x in split([1.0, 2.0, 3.0], [1, -1])]
+    [TensorShape([1]), TensorShape([2])]
+    """
+    x, axis = operand(value), axis_of(axis)
+    given = raw(num_or_size_splits)
+    if isinstance(given, (int, numpy.integer)):
+        return list(ops.split(x, int(given), axis=axis))
+    sizes = list(shape_of(given))
+    if -1 in sizes:
+        sizes[sizes.index(-1)] = x.shape[axis] - sum(n for n in sizes if n != -1)
+    return list(ops.split(x, sizes, axis=axis))
+
+
+@checked
+def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[Any]:
+    """Coordinates of a grid from those of each axis.
+
+    >>> [x.shape for x in meshgrid([1.0, 2.0], [1.0, 2.0, 3.0])]
+    [TensorShape([3, 2]), TensorShape([3, 2])]
+    """
+    return list(ops.meshgrid(*(operand(a) for a in args), indexing=indexing))
+
+
+# Choosing -----------------------------------------------------------------------------------
+
+
+@checked
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """x where the condition holds, y elsewhere; with the condition alone, where it holds.
+
+    >>> where([True, False], 1.0, 2.0).numpy()
+    array([1., 2.], dtype=float32)
+    >>> where([False, True]).numpy()
+    array([[1]])
+    """
+    holds = operand(condition, "b", "where")
+    if x is None and y is None:
+        return wrap(Tensor, numpy.argwhere(holds.numpy()))
+    if x is None or y is None:
+        raise invalid("`where`", "both x and y, or neither", "one of them")
+    return ops.where(holds, *matched("where", x, y))
+
+
+def _sorted(name: str, values: Any, axis: int, direction: str) -> Any:
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise invalid(
+            f"argument `direction` of `{name}`", "ASCENDING or DESCENDING", repr(direction)
+        )
+    x = operand(values, "fiu", name)
+    return OPS[name](x, axis=axis, descending=direction == "DESCENDING")
+
+
+@checked
+def sort(
+    values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
+) -> Any:
+    """The entries in order along an axis.
+
+    >>> sort([2.0, 1.0, 3.0], direction="DESCENDING").numpy()
+    array([3., 2., 1.], dtype=float32)
+    """
+    return _sorted("sort", values, axis, direction)
+
+
+@checked
+def argsort(
+    values: Any, axis: int = -1, direction: str = "ASCENDING", stable: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The positions, in int32, that put the entries in order along an axis.
+
+    >>> argsort([2.0, 1.0, 3.0]).numpy()
+    array([1, 0, 2], dtype=int32)
+    """
+    return ops.astype(_sorted("argsort", values, axis, direction), numpy.int32)

@@ -1,0 +1,478 @@
+"""`backward` and `autograd.grad`: accumulation, what is kept, hooks, and every misuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback import errors
+from pullback.autograd import backward, grad
+
+
+def leaf(*values: complex, dtype: Any = None) -> pb.Tensor:
+    return pb.Tensor(np.array(values, dtype), requires_grad=True)
+
+
+def same(tensor: Any, wanted: Any) -> None:
+    np.testing.assert_allclose(tensor.data, wanted, rtol=1e-14)
+
+
+# Accumulation ----------------------------------------------------------------------------------
+
+
+def test_gradients_add_up_over_calls() -> None:
+    x = leaf(1.0, 2.0)
+    assert x.grad is None
+    for times in (1, 2, 3):
+        pb.sum(x * x).backward()
+        same(x.grad, [2.0 * times, 4.0 * times])
+    x.grad = None
+    pb.sum(x * 3.0).backward()
+    same(x.grad, [3.0, 3.0])
+
+
+def test_accumulation_writes_into_the_array_that_is_there() -> None:
+    x = leaf(1.0, 2.0)
+    pb.sum(x * 2.0).backward()
+    grad_, array = x.grad, x.grad.data
+    pb.sum(x * 3.0).backward()
+    assert x.grad is grad_
+    assert x.grad.data is array
+    same(x.grad, [5.0, 5.0])
+
+
+def test_gradients_of_two_leaves_never_share_memory() -> None:
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    c = np.array([5.0, 6.0])
+    (x + y).backward(c)
+    assert not np.shares_memory(x.grad.data, y.grad.data)
+    assert not np.shares_memory(x.grad.data, c)
+    assert not np.shares_memory(y.grad.data, c)
+    (x + 1.0).backward(c)
+    same(x.grad, 2 * c)
+    same(y.grad, c)
+    same(pb.Tensor(c), [5.0, 6.0])
+
+
+@pytest.mark.parametrize(
+    "pass_on",
+    [
+        lambda x: x + 1.0, lambda x: pb.reshape(x, (2, 1)), lambda x: x[::-1], lambda x: x[:],
+        lambda x: pb.broadcast_to(x, (2, 2)), lambda x: pb.permute_dims(x, (0,)),
+    ],
+)
+def test_a_gradient_can_be_written_to(pass_on: Any) -> None:
+    """Neither read-only, as a broadcast one is, nor memory that belongs to somebody else."""
+    x = leaf(1.0, 2.0)
+    out = pass_on(x)
+    c = np.ones(out.shape)
+    out.backward(c)
+    x.grad.data[...] = 7.0
+    assert (c == 1.0).all()
+    out = pass_on(x)
+    pb.sum(out).backward()
+    same(x.grad, 7.0 + np.full(2, out.size / 2))
+
+
+def test_the_gradient_of_a_sum_is_an_array_of_its_own() -> None:
+    x = leaf(1.0, 2.0)
+    pb.sum(x).backward()
+    assert x.grad.data.flags.writeable
+    assert x.grad.data.strides == (8,)
+
+
+def test_a_target_that_is_a_leaf() -> None:
+    x = leaf(2.0)
+    x.backward()
+    same(x.grad, [1.0])
+    (g,) = grad(x, x)
+    same(g, [1.0])
+
+
+def test_several_targets_add_up() -> None:
+    x = leaf(1.0, 2.0)
+    y, z = x * 2.0, pb.sum(x * x)
+    backward([y, z], [pb.tensor([1.0, -1.0]), None])
+    same(x.grad, [2.0 + 2.0, -2.0 + 4.0])
+    (g,) = grad([pb.sum(x), pb.sum(x)], x)
+    same(g, [2.0, 2.0])
+    (g,) = grad([z, z], x, [pb.tensor(1.0), pb.tensor(3.0)])
+    same(g, [8.0, 16.0])
+
+
+def test_the_dtype_of_a_gradient_given_is_made_the_target_s() -> None:
+    x = leaf(1.0, 2.0, dtype="float32")
+    (x * 2.0).backward(np.array([1, 2]))
+    assert x.grad.dtype == "float32"
+    same(x.grad, [2.0, 4.0])
+    (x * 2.0).backward([1.0, 1.0])
+    same(x.grad, [4.0, 6.0])
+
+
+def test_a_complex_gradient_points_uphill() -> None:
+    """dL/dRe + i dL/dIm, as PyTorch has it: for |z|² it is 2 z."""
+    z = leaf(1.0 + 2.0j, -3.0j)
+    pb.sum(pb.real(z * pb.conj(z))).backward()
+    same(z.grad, 2 * z.data)
+    (g,) = grad(pb.sum(pb.imag(z)), z)
+    same(g, [1j, 1j])
+
+
+# What is kept ----------------------------------------------------------------------------------
+
+
+def test_backward_twice_is_an_error_that_says_what_to_do() -> None:
+    x = leaf(1.0, 2.0)
+    y = pb.sum(pb.exp(x))
+    y.backward()
+    with pytest.raises(errors.GraphFreedError) as caught:
+        y.backward()
+    text = str(caught.value)
+    assert "`exp` of shape (2,)" in text
+    assert "backward(retain_graph=True)" in text
+    assert isinstance(caught.value, RuntimeError)
+    same(x.grad, np.exp(x.data))
+
+
+def test_backward_twice_through_what_saves_nothing_is_fine() -> None:
+    x = leaf(1.0, 2.0)
+    y = pb.sum(x + 1.0)
+    y.backward()
+    y.backward()
+    same(x.grad, [2.0, 2.0])
+
+
+def test_retain_graph() -> None:
+    x = leaf(1.0, 2.0)
+    y = pb.sum(x * x)
+    y.backward(retain_graph=True)
+    grad(y, x, retain_graph=True)
+    y.backward(retain_graph=False)
+    same(x.grad, 4 * x.data)
+    with pytest.raises(errors.GraphFreedError):
+        grad(y, x)
+
+
+def test_create_graph() -> None:
+    x = leaf(2.0, 3.0)
+    y = pb.sum(x * x * x)
+    (first,) = grad(y, x, create_graph=True)
+    same(first, 3 * x.data**2)
+    (second,) = grad(pb.sum(first), x, create_graph=True)
+    same(second, 6 * x.data)
+    (third,) = grad(pb.sum(second), x)
+    same(third, [6.0, 6.0])
+    assert not third.requires_grad
+
+
+def test_backward_with_create_graph_makes_a_grad_with_history() -> None:
+    x = leaf(2.0, 3.0)
+    pb.sum(x * x).backward(create_graph=True)
+    first = x.grad
+    assert first.requires_grad
+    pb.sum(first * first).backward()  # adds 8 x to the 2 x that is there
+    same(first, 2 * x.data)
+    same(x.grad, 2 * x.data + 8 * x.data)
+
+
+def test_create_graph_false_records_nothing() -> None:
+    x = leaf(2.0)
+    (g,) = grad(x * x, x)
+    assert g.node is None
+    (x * x).backward()
+    assert x.grad.node is None
+
+
+def test_create_graph_under_no_grad_records_all_the_same() -> None:
+    x = leaf(2.0)
+    y = x * x * x
+    with pb.no_grad():
+        (g,) = grad(y, x, create_graph=True)
+    same(grad(g, x)[0], [12.0])
+
+
+# Whose gradient --------------------------------------------------------------------------------
+
+
+def test_inputs_limits_who_receives() -> None:
+    x, y = leaf(1.0), leaf(2.0)
+    (x * y).backward(inputs=[x])
+    same(x.grad, [2.0])
+    assert y.grad is None
+    (x * y).backward(inputs=y)
+    same(y.grad, [1.0])
+    same(x.grad, [2.0])
+
+
+def test_inputs_may_be_a_computed_tensor() -> None:
+    x = leaf(3.0)
+    y = x * 2.0
+    (y * y).backward(inputs=[y])
+    same(y.grad, [12.0])
+    assert x.grad is None
+
+
+def test_one_input_twice() -> None:
+    x = leaf(3.0)
+    first, second = grad(x * x, [x, x])
+    same(first, [6.0])
+    same(second, [6.0])
+
+
+def test_grad_of_inputs_on_one_path() -> None:
+    x = leaf(3.0)
+    y = x * 2.0
+    to_x, to_y = grad(y * y, [x, y])
+    same(to_x, [24.0])
+    same(to_y, [12.0])
+
+
+def test_unused_inputs() -> None:
+    x, y = leaf(1.0), leaf(2.0, 3.0)
+    with pytest.raises(errors.DisconnectedError, match="input 1 of autograd.grad") as caught:
+        grad(x * x, [x, y])
+    assert "allow_unused=True" in str(caught.value)
+    g, nothing = grad(x * x, [x, y], allow_unused=True)
+    same(g, [2.0])
+    assert nothing is None
+    _, zeros = grad(x * x, [x, y], materialize_grads=True)
+    same(zeros, [0.0, 0.0])
+    assert x.grad is None
+
+
+def test_retain_grad() -> None:
+    x = leaf(3.0)
+    y = x * 2.0
+    assert y.grad is None
+    y.retain_grad()
+    y.retain_grad()
+    z = y * y
+    z.backward(retain_graph=True)
+    same(y.grad, [12.0])
+    z.backward()
+    same(y.grad, [24.0])
+    x.retain_grad()  # of a leaf it changes nothing
+    same(x.grad, [48.0])
+
+
+def test_retained_and_asked_for_at_once_is_counted_once() -> None:
+    x = leaf(3.0)
+    y = x * 2.0
+    y.retain_grad()
+    (y * y).backward(inputs=[x, y])
+    same(y.grad, [12.0])
+    same(x.grad, [24.0])
+
+
+def test_detach() -> None:
+    x = leaf(3.0)
+    y = (x * 2.0).detach()
+    assert not y.requires_grad
+    assert y.is_leaf
+    (x * y).backward()
+    same(x.grad, [6.0])
+    assert np.shares_memory(x.detach().data, x.data)
+
+
+def test_a_leaf_and_what_is_computed() -> None:
+    x = leaf(3.0)
+    y = x * 2.0
+    assert (x.is_leaf, y.is_leaf) == (True, False)
+    assert x.grad_fn is None
+    assert y.grad_fn is y.node
+    assert y.grad_fn.name() == "multiply"
+    assert pb.tensor(1.0).is_leaf
+
+
+# Hooks -----------------------------------------------------------------------------------------
+
+
+def test_a_hook_sees_the_whole_gradient_once() -> None:
+    x = leaf(1.0, 2.0)
+    seen: list[Any] = []
+    x.register_hook(lambda g: seen.append(np.array(g.data)))
+    pb.sum(x * 2.0 + x * x).backward()
+    assert len(seen) == 1
+    np.testing.assert_array_equal(seen[0], [4.0, 6.0])
+    same(x.grad, [4.0, 6.0])
+
+
+def test_hooks_change_the_gradient_in_order_until_removed() -> None:
+    x = leaf(1.0)
+    y = x * 1.0
+    first = y.register_hook(lambda g: g + 1.0)
+    second = y.register_hook(lambda g: g * 10.0)
+    z = y * 3.0
+    z.backward(retain_graph=True)
+    same(x.grad, [40.0])
+    first.remove()
+    first.remove()
+    x.grad = None
+    z.backward(retain_graph=True)
+    same(x.grad, [30.0])
+    with second:
+        pass
+    x.grad = None
+    z.backward()
+    same(x.grad, [3.0])
+
+
+def test_a_hook_on_a_target_and_its_retained_gradient() -> None:
+    x = leaf(2.0)
+    y = x * 5.0
+    y.register_hook(lambda g: g * 3.0)
+    y.retain_grad()
+    y.backward()
+    same(y.grad, [3.0])
+    same(x.grad, [15.0])
+
+
+def test_a_hook_is_seen_by_autograd_grad() -> None:
+    x = leaf(2.0)
+    y = x * 5.0
+    y.register_hook(lambda g: g * 3.0)
+    to_x, to_y = grad(y * 2.0, [x, y])
+    same(to_y, [6.0])
+    same(to_x, [30.0])
+
+
+def test_a_hook_that_returns_another_shape_is_an_error() -> None:
+    x = leaf(1.0, 2.0)
+    x.register_hook(lambda g: pb.tensor([1.0, 2.0, 3.0]))
+    with pytest.raises(errors.RuleError, match="hook on") as caught:
+        pb.sum(x * 2.0).backward()
+    assert "shape (2,)" in str(caught.value)
+    assert "shape (3,)" in str(caught.value)
+
+
+def test_a_hook_s_answer_is_differentiated() -> None:
+    x = leaf(2.0)
+    y = x * 1.0
+    y.register_hook(lambda g: g * y)
+    (g,) = grad(y * 3.0, x, create_graph=True)  # 3 x
+    same(g, [6.0])
+    same(grad(g, x)[0], [3.0])
+
+
+def test_a_hook_on_a_constant_is_an_error() -> None:
+    for method in (lambda t: t.register_hook(print), lambda t: t.retain_grad()):
+        with pytest.raises(errors.ArgumentError, match="requires_grad_"):
+            method(pb.tensor(1.0))
+
+
+def test_hooks_go_with_their_node() -> None:
+    from pullback.core.node import notes
+
+    before = len(notes)
+    x = leaf(1.0)
+    (x * 2.0).register_hook(lambda g: g)
+    assert len(notes) == before
+
+
+# Misuse ----------------------------------------------------------------------------------------
+
+
+def test_a_target_that_is_no_scalar() -> None:
+    x = leaf(1.0, 2.0)
+    with pytest.raises(errors.ArgumentError, match=r"backward\(\) of a target of shape \(2,\)"):
+        (x * 2.0).backward()
+    with pytest.raises(errors.ArgumentError, match=r"autograd.grad\(\) of a target of shape \(2,\)"):
+        grad(x * 2.0, x)
+    assert x.grad is None
+
+
+def test_a_complex_target() -> None:
+    z = leaf(1.0 + 2.0j)
+    with pytest.raises(errors.ArgumentError, match="a complex target"):
+        (z * z).backward()
+    (z * z).backward(np.array([1.0 + 0j]))
+    same(z.grad, np.conj(2 * z.data))
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 1), (), (1, 2)])
+def test_a_gradient_of_the_wrong_shape(shape: tuple[int, ...]) -> None:
+    x = leaf(1.0, 2.0)
+    with pytest.raises(errors.RuleError) as caught:
+        (x * 2.0).backward(np.ones(shape))
+    assert "the target's shape (2,)" in str(caught.value)
+    assert f"shape {shape}" in str(caught.value)
+
+
+def test_a_wrong_number_of_gradients() -> None:
+    x = leaf(1.0)
+    with pytest.raises(errors.ArgumentError, match="2 gradients, one a target"):
+        backward([x * 1.0, x * 2.0], [pb.tensor([1.0])])
+    with pytest.raises(errors.ArgumentError, match="1 gradients, one a target"):
+        grad(x * 1.0, x, [pb.tensor([1.0]), pb.tensor([1.0])])
+
+
+def test_targets_without_history() -> None:
+    x = leaf(1.0)
+    with pb.no_grad():
+        y = x * 2.0
+    for target in (pb.tensor(1.0), y, (x * 2.0).detach(), x > 0):
+        with pytest.raises(errors.DisconnectedError, match="no history"):
+            target.backward()
+
+
+def test_inputs_without_history() -> None:
+    x = leaf(1.0)
+    for given, got in ((pb.tensor(1.0), "one that does not"), (np.ones(1), "a ndarray")):
+        with pytest.raises(errors.DisconnectedError, match=got):
+            grad(x * 2.0, [x, given])
+    with pytest.raises(errors.ArgumentError, match="at least one tensor"):
+        (x * 2.0).backward(inputs=[])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool", "uint8"])
+def test_integers_cannot_require_a_gradient(dtype: str) -> None:
+    array = np.array([1, 0]).astype(dtype)
+    for make in (
+        lambda: pb.Tensor(array, requires_grad=True), lambda: pb.Tensor(array).requires_grad_(),
+        lambda: pb.tensor(array, requires_grad=True),
+    ):
+        with pytest.raises(errors.DtypeError, match=f"dtype {dtype}") as caught:
+            make()
+        assert "astype" in str(caught.value)
+
+
+def test_requires_grad_on_and_off() -> None:
+    x = pb.tensor([1.0])
+    assert x.requires_grad_() is x
+    assert x.requires_grad
+    node = x.node
+    assert x.requires_grad_(True).node is node
+    y = x * 2.0
+    assert y.requires_grad_() is y
+    with pytest.raises(errors.ArgumentError, match="requires_grad = False") as caught:
+        y.requires_grad_(False)
+    assert "x.detach()" in str(caught.value)
+    x.requires_grad = False
+    assert not x.requires_grad
+    assert x.node is None
+
+
+def test_a_grad_of_another_kind_is_refused() -> None:
+    x = leaf(1.0, 2.0)
+    with pytest.raises(errors.ArgumentTypeError, match=r"x\.grad"):
+        x.grad = np.ones(2)
+    with pytest.raises(errors.ArgumentError, match=r"shape \(3,\)"):
+        x.grad = pb.tensor([1.0, 2.0, 3.0])
+    with pytest.raises(errors.ArgumentError, match="requires_grad_"):
+        pb.tensor([1.0]).grad = pb.tensor([1.0])
+    x.grad = pb.tensor([5.0, 5.0])
+    pb.sum(x).backward()
+    same(x.grad, [6.0, 6.0])
+
+
+def test_the_given_grad_is_not_shared_with_its_giver() -> None:
+    """`backward` adds to the Tensor that was assigned, as PyTorch does: it is the grad."""
+    x = leaf(1.0)
+    mine = pb.tensor([5.0])
+    x.grad = mine
+    (x * 2.0).backward()
+    assert x.grad is mine
+    same(mine, [7.0])
