@@ -349,10 +349,7 @@ def _roots(targets: list[Any], given: Any, record: bool) -> dict[Node, Any]:
         node = target._node
         if node is None or not is_inexact(target._data):
             continue
-        if g is None:
-            g = ones_like(target._data)
-        else:
-            g = start(target, g, "tape.gradient")
+        g = ones_like(target._data) if g is None else start(target, g, "tape.gradient")
         g = conjugated(wrapped(target._out, g) if record else raw(g))
         roots[node] = g if node not in roots else roots[node] + g
     return roots

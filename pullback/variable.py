@@ -56,7 +56,7 @@ class Variable(Tensor):
             self._leaf.variable = weakref.ref(self)
 
     @property
-    def _node(self) -> Node | None:  # type: ignore[override]
+    def _node(self) -> Node | None:
         """The leaf; that it was read is told to the tapes that watch what is read."""
         leaf = self._leaf
         reads[0] += 1
@@ -88,11 +88,6 @@ class Variable(Tensor):
     def is_leaf(self) -> bool:
         """Always: what was assigned has no history."""
         return True
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether it is recorded outside tapes too; False until `requires_grad_` asked for it."""
-        return self._leaf is not None and self._leaf.level == _state.REQUIRED
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Record it outside tapes too (or no longer), and return it; see `Tensor`."""
@@ -143,6 +138,19 @@ class Variable(Tensor):
             self._leaf.renew(self._data)
         return self
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        make, args = self.__reduce__()
+        copied: Variable = make(*args)
+        memo[id(self)] = copied
+        return copied
+
+    def __reduce__(self) -> Any:
+        return _made_again, (type(self), self.numpy(), self._trainable, self._name)
+
     def __repr__(self) -> str:
         text = super().__repr__().replace("Tensor(", "Variable(", 1)
         return text[:-1] + (f", name={self._name!r})" if self._name is not None else ")")
+
+
+def _made_again(cls: type[Variable], data: Any, trainable: bool, name: str | None) -> Variable:
+    return cls(data, trainable=trainable, name=name)

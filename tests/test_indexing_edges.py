@@ -41,7 +41,7 @@ def indexed(draw: Any) -> tuple[np.ndarray, Any]:
 @given(indexed(), st.integers(0, 9))
 def test_any_index_is_numpy_s_and_its_gradient_its_adjoint(case: Any, seed: int) -> None:
     x, index = case
-    t = pb.tensor(x, requires_grad=True)
+    t = Tensor(x, requires_grad=True)
     found = t[index]
     np.testing.assert_array_equal(found.data, x[index])
     g = np.random.default_rng(seed).standard_normal(x[index].shape)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback import errors
+from pullback import Tensor, errors
 from pullback.core import state
 
 
@@ -302,7 +302,7 @@ def test_an_operator_in_place_is_the_operator(name: str, rng: np.random.Generato
 @pytest.mark.parametrize("name", ["and", "or", "xor", "lshift", "rshift"])
 def test_bits_in_place(name: str) -> None:
     x, y = np.array([5, 6, 7]), np.array([3, 1, 2])
-    t = pb.tensor(x.copy())
+    t = Tensor(x.copy())
     getattr(t, f"__i{name}__")(y)
     np.testing.assert_array_equal(t.data, getattr(x, f"__{name}__")(y))
 
@@ -390,6 +390,21 @@ def test_with_recording_off_values_change_and_histories_do_not() -> None:
     assert y.node is node
     assert_equal(y, [100, 7])
     assert_equal(grad(y, x)[0], [3, 3])
+
+
+def test_writing_to_a_variable_assigns_it_and_graphs_keep_what_they_read() -> None:
+    v = pb.Variable([1.0, 2.0])
+    same = v
+    with pb.GradientTape() as tape:
+        y = pb.sum(v * v)
+        v += 1
+        v[0] = 9.0
+    assert v is same
+    assert_equal(v, [9, 3])
+    assert_equal(tape.gradient(y, v), [2, 4])
+    with pb.GradientTape(), pytest.raises(errors.InplaceError, match="a view of a leaf"):
+        v[1:].__iadd__(1)
+    assert_equal(v, [9, 3])
 
 
 WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception]]] = {

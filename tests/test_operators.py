@@ -42,7 +42,8 @@ def test_operators_are_numpy_s_on_either_side(name: str, rng: np.random.Generato
 def test_numbers_on_either_side(name: str, number: Any, rng: np.random.Generator) -> None:
     a, _ = drawn(rng, name)
     f = getattr(operator, name)
-    for found, wanted in ((f(Tensor(a), number), f(a, number)), (f(number, Tensor(a)), f(number, a))):
+    t = Tensor(a)
+    for found, wanted in ((f(t, number), f(a, number)), (f(number, t), f(number, a))):
         assert type(found) is Tensor
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found.data, wanted)
@@ -51,7 +52,7 @@ def test_numbers_on_either_side(name: str, number: Any, rng: np.random.Generator
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "pow", "mod"])
 def test_reflected_operators_have_gradients(name: str) -> None:
     f = getattr(operator, name)
-    x = pb.tensor([1.5, 2.5], requires_grad=True)
+    x = pb.tensor([1.6, 2.5], requires_grad=True)
     for left in (3.0, np.array([3.0, 4.0])):
         (got,) = pb.autograd.grad(f(left, x), x, np.array([1.0, 2.0]))
         h = 1e-6
@@ -125,7 +126,7 @@ def test_devices_and_dlpack() -> None:
 
 # NumPy's functions --------------------------------------------------------------------------
 
-UNARY = ["exp", "log", "sin", "arctan", "tanh", "absolute", "square", "rint", "isfinite", "negative"]
+UNARY = ["exp", "log", "sin", "arctan", "tanh", "absolute", "square", "rint", "isfinite"]
 BINARY = ["add", "true_divide", "power", "maximum", "arctan2", "less", "hypot", "matmul"]
 
 

@@ -96,7 +96,7 @@ def wrapped(cls: type, g: Any) -> Any:
     """A cotangent as a Tensor of a class."""
     if isinstance(g, Tensor):
         return g
-    made = Tensor.__new__(cls)
+    made: Any = Tensor.__new__(cls)
     made._data, made._node = g, None
     return made
 

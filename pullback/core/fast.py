@@ -52,7 +52,7 @@ def _general(op: Op) -> Callable[..., Any]:
 
 def _unary(op: Op) -> Callable[..., Any]:
     kernels = op.kernels
-    keep_x, keep_out = False, False
+    keep_x, keep_out, keeps = False, False, False
     nothing = (None, None)
 
     def call(x: Any, /) -> Any:
@@ -88,7 +88,6 @@ def _unary(op: Op) -> Callable[..., Any]:
         keep_x, keep_out = op.keep((True,))
         keeps = keep_x or keep_out
 
-    keeps = False
     refresh()
     op.refresh = refresh
     return call
@@ -222,7 +221,7 @@ def _pull_unary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
         saved = node.saved
         if saved is FREED:
             raise freed(node)
-        parent = node.parents[0]
+        parent: Any = node.parents[0]
         if partial:
             r = g * (function(saved[read]) if read >= 0 else function())
         else:

@@ -67,7 +67,7 @@ def check_writable(target: Tensor, name: str) -> None:
     """Raise an `InplaceError` where writing would lose the gradient of a leaf."""
     source, _ = getattr(target, "_base", None) or (target, ())
     node = source._node
-    if isinstance(node, Leaf) and state().mode >= node.level and not source._assignable:
+    if isinstance(node, Leaf) and state().mode >= node.level and not target._assignable:
         view = "" if source is target else "a view of "
         raise InplaceError(
             f"in-place `{name}` on {view}a leaf tensor", "a computed tensor, or recording off",

@@ -5,11 +5,11 @@ is a `replace` that is undone in a `finally`, so an exception or Ctrl-C leaves n
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ContextDecorator, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from types import coroutine
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ..errors import ArgumentTypeError
 
@@ -119,16 +119,17 @@ def _resumed(hold: Callable[[], Any], running: Any) -> Any:
             step, value = running.throw, error
 
 
-class _Grad(ContextDecorator):
+class _Grad:
     """A context manager and decorator that holds recording on or off; entered any number of times.
 
     The state before is kept on a stack, so that one object may be nested in itself.
     """
 
-    _fields: Mapping[str, bool] = {}
+    _fields: ClassVar[Mapping[str, bool]] = {}
 
-    def __init__(self) -> None:
+    def __init__(self, function: Any = None) -> None:
         self._before: list[State] = []
+        self._mode = True
 
     def __enter__(self) -> None:
         self._before.append(change(**self._fields))
@@ -137,13 +138,13 @@ class _Grad(ContextDecorator):
         before = self._before.pop()
         change(enabled=before.enabled, inference=before.inference)
 
-    def _recreate_cm(self) -> "_Grad":
+    def _again(self) -> "_Grad":
         return self.__class__()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function with this held during its calls; of a generator, whenever it runs."""
         kind = getattr(getattr(function, "__code__", None), "co_flags", 0)
-        hold = self._recreate_cm
+        hold = self._again
         if kind & _GENERATOR:
 
             @wraps(function)
@@ -163,13 +164,19 @@ class _Grad(ContextDecorator):
                 f"decorator `{type(self).__name__}`", "a function, generator or coroutine",
                 "an asynchronous generator", f"put `with {type(self).__name__}():` inside it",
             )
-        return super().__call__(function)
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        @wraps(function)
+        def held(*args: Any, **keywords: Any) -> Any:
+            with hold():
+                return function(*args, **keywords)
+
+        return held
+
+    def __new__(cls, function: Any = None) -> Any:
         made = super().__new__(cls)
         if function is None:
             return made
-        made.__init__()  # type: ignore[misc]  # used bare, as `@no_grad`
+        made._before, made._mode = [], True  # used bare, as `@no_grad`
         return made(function)
 
 
@@ -184,7 +191,7 @@ class no_grad(_Grad):
     False
     """
 
-    _fields = {"enabled": False}
+    _fields: ClassVar[Mapping[str, bool]] = {"enabled": False}
 
 
 class enable_grad(_Grad):
@@ -198,7 +205,7 @@ class enable_grad(_Grad):
     True
     """
 
-    _fields = {"enabled": True, "inference": False}
+    _fields: ClassVar[Mapping[str, bool]] = {"enabled": True, "inference": False}
 
 
 class set_grad_enabled:
@@ -240,18 +247,20 @@ class inference_mode(_Grad):
     False
     """
 
-    _fields = {"enabled": False, "inference": True}
+    _fields: ClassVar[Mapping[str, bool]] = {"enabled": False, "inference": True}
 
     def __new__(cls, mode: Any = True) -> Any:
         return super().__new__(cls, mode if callable(mode) else None)
 
     def __init__(self, mode: Any = True) -> None:
         super().__init__()
-        if mode is False:
-            self._fields = {}
+        self._mode = mode is not False
 
-    def _recreate_cm(self) -> "_Grad":
-        return inference_mode(bool(self._fields))
+    def __enter__(self) -> None:
+        self._before.append(change(**self._fields) if self._mode else change())
+
+    def _again(self) -> "_Grad":
+        return inference_mode(self._mode)
 
 
 def is_grad_enabled() -> bool:

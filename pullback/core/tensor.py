@@ -40,7 +40,7 @@ class Tensor:
         if isinstance(data, Tensor):
             data = data._data
         elif not is_array(data):
-            data = adapters[float].asarray(data)
+            data = adapters[float].asarray(to_array(data))
         self._data = adapters[data.__class__].adopt(data)
         self._node = None
         if requires_grad:
@@ -115,6 +115,8 @@ class Tensor:
         text = numpy.array2string(self.numpy(), separator=", ", prefix="Tensor(")
         dtype = str(self.dtype).rpartition(".")[2]
         tail = "" if dtype in ("float64", "int64", "bool") else f", dtype={dtype}"
+        if self.size == 0 and self.ndim > 1:  # the brackets of nothing do not tell
+            tail = f", shape={self.shape}{tail}"
         if self.requires_grad:
             node = self._node
             tail += ", requires_grad=True" if isinstance(node, Leaf) else f", from={node.name()}"  # type: ignore[union-attr]
@@ -152,11 +154,23 @@ class Tensor:
                 "copy.deepcopy of a Tensor", "a leaf", f"a result of `{self._node.name()}`",
                 "copy `x.detach()`",
             )
-        copied = wrap(type(self), numpy.array(self._data))
-        if self._node is not None:
-            copied._node = Leaf(copied._data, self._node.level)
+        copied = wrap(type(self), adapters[self._data.__class__].copy(self._data))
+        node = self._node
+        if isinstance(node, Leaf):
+            copied._node = Leaf(copied._data, node.level, trainable=node.trainable)
         memo[id(self)] = copied
         return copied
+
+    def __reduce__(self) -> Any:
+        if not self.is_leaf:
+            raise ArgumentError(
+                "pickling of a Tensor", "a leaf", f"a result of `{self._node.name()}`",  # type: ignore[union-attr]
+                "pickle `x.detach()`",
+            )
+        return _unpickled, (type(self), self.numpy(), self.requires_grad)
+
+    def __copy__(self) -> Any:
+        return wrap(self._out, self._data, self._node)
 
     # PyTorch's life of a tensor -------------------------------------------------------------
 
@@ -318,10 +332,14 @@ class Handle:
 
 def wrap(cls: type, data: Any, node: Node | None = None) -> Any:
     """A tensor of a class around a raw array, with none of the constructor's checks."""
-    made = new(cls)
+    made: Any = new(cls)
     made._data = data
     made._node = node
     return made
+
+
+def _unpickled(cls: type, data: Any, requires_grad: bool) -> Any:
+    return wrap(cls, data).requires_grad_(requires_grad)
 
 
 def raw(value: Any) -> Any:

@@ -40,7 +40,7 @@ def version(array: Any) -> int:
 
 
 def check(node: Node) -> None:
-    """Raise an `InplaceError` if a value that a node saved was overwritten after it was recorded."""
+    """Raise an `InplaceError` if a value that a node saved was overwritten after that."""
     saved = node.saved
     if saved is FREED:
         return

@@ -178,7 +178,7 @@ class Function:
         """Compute the value and, where somebody wants a gradient, record this call."""
         if keywords:
             args = cls._positional(args, keywords)
-        ctx = new(cls._context)
+        ctx: Any = new(cls._context)
         ctx._to_save = ()
         parents: list[Node | None] = []
         level = 3
@@ -404,10 +404,10 @@ def _linked(node: Any) -> dict[str, Any]:
 
     What was made inside forward gets one that raises when a derivative needs it.
     """
-    before = {}
-    for name, value in node.__dict__.items():
-        if isinstance(value, Tensor) and value._node is None and is_inexact(value._data):
-            before[name] = value
+    before = {
+        name: value for name, value in node.__dict__.items()
+        if isinstance(value, Tensor) and value._node is None and is_inexact(value._data)
+    }
     for name, value in before.items():
         node.__dict__[name] = wrap(value._out, value._data, _unknown(node, value._data))
     return before

@@ -13,7 +13,7 @@ from ..core.node import FREED, Leaf, Node, new, number
 from ..core.record import freed, special_node
 from ..core.tensor import Tensor, is_inexact, wrap
 from ..errors import ArgumentError, RuleError, RuleTypeError, VariablesError
-from ..trees import flatten, leaves
+from ..trees import Rebuild, flatten, leaves
 from ..variable import Variable, reads
 from .rule import as_tensor, hand_on, hand_on_one, outputs_of, picked, rule_name
 
@@ -159,8 +159,9 @@ class CustomGradient:
         variables: tuple[Variable, ...], flat: Sequence[Any],
     ) -> Any:
         """The value with the gradient function recorded behind it."""
+        rebuild: Rebuild | None
         if isinstance(y, Tensor):
-            values, rebuild = (y,), None
+            values, rebuild = [y], None
         else:
             cls = next((a._out for a in flat if isinstance(a, Tensor)), Tensor)
             values, rebuild = flatten(y)
@@ -229,10 +230,7 @@ class CustomGradient:
         gs = outputs_of(g, node, node.cls)
         before = None if record else _state.forget_tapes()
         try:
-            if node.variables:
-                answer = _with_variables(grad, gs, node)
-            else:
-                answer = grad(*gs)
+            answer = _with_variables(grad, gs, node) if node.variables else grad(*gs)
         finally:
             if before is not None:
                 _state.restore(before)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays import SCALARS, adapters, namespace
+from ..arrays import adapters, namespace
 from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array
 from ..errors import ArgumentError

@@ -43,20 +43,23 @@ def _part(part: Any, keep: bool) -> Any:
         part = adapters[float].asarray(to_list(part))
         return part if part.size else part.astype(int)
     data = raw(part)
-    if is_array(data):
-        if not data.shape and "int" in str(data.dtype):
-            return operator.index(data)
+    if is_array(data) and (data.shape or "int" not in str(data.dtype)):
         return adapters[data.__class__].copy(data) if keep and data is not part else data
-    if hasattr(data, "__index__"):
-        return operator.index(data)
-    raise ArgumentTypeError(
-        "index", "integers, slices, None, Ellipsis, integer or boolean arrays",
-        f"a {type(part).__name__}",
-    )
+    return _integer(data)
 
 
 def _bound(bound: Any) -> Any:
-    return bound if bound is None or bound.__class__ is int else operator.index(bound)
+    return bound if bound is None or bound.__class__ is int else _integer(raw(bound))
+
+
+def _integer(value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            "index", "integers, slices, None, Ellipsis, integer or boolean arrays",
+            f"a {type(value).__name__}",
+        ) from None
 
 
 def repeats(index: Any) -> bool:
@@ -306,6 +309,9 @@ def assign_at(target: Tensor, index: Any, value: Any) -> None:
     >>> pb.autograd.grad(pb.sum(y), w)
     (Tensor(6.),)
     """
+    if target._assignable:  # a new array in a variable, which no tape notices
+        target.assign(set_at(target._data, raw(value), index))  # type: ignore[attr-defined]
+        return
     check_writable(target, "setitem")
     _check_value(target, value, "setitem")
     index = plain(index, keep=True)

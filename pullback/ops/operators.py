@@ -16,7 +16,7 @@ from ..core.cotangent import is_complex
 from ..core.inplace import check_writable, overwrite
 from ..core.node import FREED, Node, number
 from ..core.op import OPS
-from ..core.tensor import Tensor, is_inexact
+from ..core.tensor import Tensor, is_inexact, raw
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from .indexing import assign_at, getitem
 
@@ -38,7 +38,7 @@ _REFLECTED = {
     "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
 }
 
-_INPLACE = (*_REFLECTED, "add", "mul")
+_INPLACE = {**_REFLECTED, "add": "add", "mul": "multiply"}
 
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
 
@@ -49,9 +49,6 @@ _UFUNCS = {
     "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "rint": "round",
 }
 """NumPy's names of its ufuncs that are not the operations' own."""
-
-_NO_UFUNC = {"clip"}
-"""Names that mean something else among NumPy's ufuncs, which no one calls by hand."""
 
 
 def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -99,6 +96,8 @@ def _power(pow_: Callable[..., Any], square: Callable[..., Any]) -> Callable[...
 
 def _inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, other: Any, /) -> Any:
+        if self._assignable:  # a new array in a variable, which no tape notices
+            return self.assign(function(self._data, raw(other)))
         check_writable(self, name)
         start = number()
         value = function(self, other)
@@ -212,7 +211,7 @@ def _array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **how: Any) -
     """NumPy's functions on Tensors: `numpy.exp(t)`, and `array * t`."""
     name = ufunc.__name__
     name = _UFUNCS.get(name, name)
-    if method != "__call__" or how or name not in OPS or name in _NO_UFUNC:
+    if method != "__call__" or how or name not in OPS:
         asked = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
         came = " with " + ", ".join(f"`{k}`" for k in how) if how else ""
         raise ArgumentTypeError(
@@ -239,8 +238,8 @@ def _bind() -> None:
     put("pow", _power(OPS["pow"], OPS["square"]))
     put("eq", _equality(OPS["equal"]))
     put("ne", _equality(OPS["not_equal"]))
-    for name in _INPLACE:
-        put("i" + name, _inplace("i" + name, getattr(Tensor, f"__{name}__")))
+    for name, operation in _INPLACE.items():
+        put("i" + name, _inplace("i" + name, OPS[operation]))
     put("getitem", getitem)
     put("setitem", assign_at)
     put("array_namespace", _array_namespace)

@@ -6,6 +6,8 @@ Tensors are float32 unless asked otherwise and never mix dtypes. Nothing is diff
 that the core does not differentiate: this package renames and adapts.
 """
 
+from typing import Any
+
 from . import debugging as debugging
 from . import errors as errors
 from . import linalg as linalg
@@ -87,7 +89,7 @@ from .variable import Variable as Variable
 newaxis = None
 
 
-def executing_eagerly() -> bool:
+def executing_eagerly() -> Any:
     """Whether operations run at once: always, here.
 
     >>> executing_eagerly()

@@ -54,9 +54,9 @@ def as_tensor(value: Any, dtype: Any = None) -> Any:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, CoreTensor):
-        return value.value() if isinstance(value, Members) else wrap(
-            Tensor, value._data, value._node
-        )
+        if isinstance(value, Members):
+            return OPS["identity"](value)
+        return wrap(Tensor, value._data, value._node)
     if isinstance(value, (list, tuple)) and _holds_tensors(value):
         return OPS["stack"](matched("convert_to_tensor", *value))
     return wrap(Tensor, array_of(value, dtype))

@@ -77,4 +77,4 @@ def translated(error: Exception, who: str) -> Exception:
     elif isinstance(error, ShapeError) or not isinstance(error, PullbackError):
         kind = _InvalidShape
     text = str(error) if isinstance(error, PullbackError) else f"`{who}`: {error}"
-    return kind(None, None, text)  # type: ignore[no-any-return]
+    return kind(None, None, text)

@@ -136,7 +136,7 @@ def _positions(indices: Any) -> Any:
 
 
 def _check_range(at: Any, length: int, who: str) -> None:
-    if at.size and not (0 <= at.min() and at.max() < length):
+    if at.size and not (at.min() >= 0 and at.max() < length):
         raise invalid(f"argument `indices` of `{who}`", f"positions from 0 to {length - 1}",
                       f"from {at.min()} to {at.max()}")
 

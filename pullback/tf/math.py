@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import ops
 from ..core.op import OPS
@@ -12,6 +12,21 @@ from .convert import as_tensor, axis_of, checked, matched, operand
 from .dtypes import array_dtype
 from .errors import invalid, wrong_dtype
 from .tensor import Members
+
+__all__ = [
+    "abs", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "asin", "asinh", "atan",
+    "atan2", "atanh", "ceil", "complex", "conj", "cos", "cosh", "count_nonzero", "cumprod",
+    "cumsum", "divide", "divide_no_nan", "equal", "erf", "erfc", "exp", "expm1", "floor",
+    "floordiv", "floormod", "greater", "greater_equal", "imag", "is_finite", "is_inf", "is_nan",
+    "l2_normalize", "less", "less_equal", "log", "log1p", "log_sigmoid", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply",
+    "multiply_no_nan", "negative", "nextafter", "not_equal", "polyval", "pow", "real",
+    "reciprocal", "reduce_all", "reduce_any", "reduce_euclidean_norm", "reduce_logsumexp",
+    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum",
+    "reduce_variance", "rint", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "softplus",
+    "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k", "truediv",
+    "xlogy",
+]
 
 # Functions of one tensor --------------------------------------------------------------------
 
@@ -87,7 +102,7 @@ def _logical(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         x, y = matched(call.__name__, x, y)
         return method(operand(x, "b", call.__name__), y)
 
-    return _named(call, name, OPS[name])  # type: ignore[no-any-return]
+    return _named(call, name, OPS[name])
 
 
 logical_and = _logical("logical_and", strict.logical_and)
@@ -279,6 +294,27 @@ def _extreme(name: str) -> Callable[..., Any]:
 
 
 argmax, argmin = _extreme("argmax"), _extreme("argmin")
+
+
+class TopKV2(NamedTuple):
+    """The largest entries and where they are."""
+
+    values: Any
+    indices: Any
+
+
+@checked
+def top_k(
+    input: Any, k: int = 1, sorted: bool = True, index_type: Any = "int32",
+    name: str | None = None,
+) -> TopKV2:
+    """The k largest entries of the last axis, in falling order, and their positions.
+
+    >>> top_k([1.0, 3.0, 2.0], 2).values.numpy()
+    array([3., 2.], dtype=float32)
+    """
+    values, indices = ops.top_k(operand(input, "fiu", "top_k"), int(k))
+    return TopKV2(values, ops.astype(indices, array_dtype(index_type)))
 
 
 # Bounds -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from ..core.tensor import raw
 from .convert import axis_of, checked, matched, operand, shape_of
 from .errors import invalid
 from .linalg import l2_normalize as l2_normalize
-from .math import _unary, log_sigmoid, sigmoid, softplus, tanh
+from .math import _unary, log_sigmoid, sigmoid, softplus, tanh, top_k
 from .random import _seed
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "log_softmax", "max_pool2d", "moments", "relu", "relu6", "selu",
     "sigmoid", "sigmoid_cross_entropy_with_logits", "silu", "softmax",
     "softmax_cross_entropy_with_logits", "softplus", "softsign",
-    "sparse_softmax_cross_entropy_with_logits", "swish", "tanh",
+    "sparse_softmax_cross_entropy_with_logits", "swish", "tanh", "top_k",
 ]
 
 # Activations --------------------------------------------------------------------------------

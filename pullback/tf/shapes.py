@@ -21,6 +21,7 @@ class TensorShape(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, dims: Iterable[int]) -> TensorShape:
+        """A shape of anything that can be counted through."""
         return super().__new__(cls, (int(n) for n in dims))
 
     @property

@@ -128,7 +128,7 @@ class Members:
     __matmul__, __rmatmul__ = strict.matmul, strict.reflected(strict.matmul)
     __lt__, __le__ = strict.less, strict.less_equal
     __gt__, __ge__ = strict.greater, strict.greater_equal
-    __eq__, __ne__ = strict.equal, strict.not_equal  # type: ignore[assignment]
+    __eq__, __ne__ = strict.equal, strict.not_equal
     __and__ = __rand__ = strict.logical_and
     __or__ = __ror__ = strict.logical_or
     __xor__ = __rxor__ = strict.logical_xor
@@ -151,8 +151,9 @@ def _of_kind(x: Any, kinds: str, who: str) -> Any:
 
 def _check_index(index: Any) -> None:
     for part in index if index.__class__ is tuple else (index,):
-        data = part._data if isinstance(part, CoreTensor) else part
-        if isinstance(data, list) or (getattr(data, "shape", ()) and data.dtype.kind != "b"):
+        data: Any = part._data if isinstance(part, CoreTensor) else part
+        many = bool(getattr(data, "shape", ())) and data.dtype.kind != "b"
+        if many or isinstance(data, list):
             raise ArgumentTypeError(
                 "index of a tensor",
                 "integers, slices, `...`, tf.newaxis, scalar integer tensors or a boolean mask",

@@ -78,7 +78,7 @@ def _as_python(value: Any, natural: Any) -> Any:
         return natural
     default = _DEFAULT[natural.dtype.kind]
     if natural.dtype.kind == "i" and natural.size:
-        limits = numpy.iinfo(default)
+        limits = numpy.iinfo(numpy.int32)
         if natural.min() < limits.min or natural.max() > limits.max:
             return natural
     return natural.astype(default, copy=False)

@@ -147,7 +147,7 @@ class Part(Tensor):
     _variable: Variable
     _index: Any
 
-    def assign(self, value: Any) -> Variable:
+    def assign(self, value: Any) -> Any:
         """Put a value in this place of the variable, and return the variable.
 
         >>> from pullback import tf
@@ -157,4 +157,4 @@ class Part(Tensor):
         """
         variable = self._variable
         part = variable._given(value)
-        return variable.assign(set_at(variable._data, part, self._index))  # type: ignore[no-any-return]
+        return variable.assign(set_at(variable._data, part, self._index))

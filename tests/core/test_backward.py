@@ -99,6 +99,7 @@ def test_several_targets_add_up() -> None:
     same(x.grad, [2.0 + 2.0, -2.0 + 4.0])
     (g,) = grad([pb.sum(x), pb.sum(x)], x)
     same(g, [2.0, 2.0])
+    z = pb.sum(x * x)
     (g,) = grad([z, z], x, [pb.tensor(1.0), pb.tensor(3.0)])
     same(g, [8.0, 16.0])
 
@@ -232,7 +233,7 @@ def test_grad_of_inputs_on_one_path() -> None:
 
 def test_unused_inputs() -> None:
     x, y = leaf(1.0), leaf(2.0, 3.0)
-    with pytest.raises(errors.DisconnectedError, match="input 1 of autograd.grad") as caught:
+    with pytest.raises(errors.DisconnectedError, match="input 1 of autograd") as caught:
         grad(x * x, [x, y])
     assert "allow_unused=True" in str(caught.value)
     g, nothing = grad(x * x, [x, y], allow_unused=True)
@@ -351,8 +352,8 @@ def test_a_hook_that_returns_another_shape_is_an_error() -> None:
 def test_a_hook_s_answer_is_differentiated() -> None:
     x = leaf(2.0)
     y = x * 1.0
-    y.register_hook(lambda g: g * y)
-    (g,) = grad(y * 3.0, x, create_graph=True)  # 3 x
+    with y.register_hook(lambda g: g * y):
+        (g,) = grad(y * 3.0, x, create_graph=True)  # 3 x
     same(g, [6.0])
     same(grad(g, x)[0], [3.0])
 
@@ -379,7 +380,7 @@ def test_a_target_that_is_no_scalar() -> None:
     x = leaf(1.0, 2.0)
     with pytest.raises(errors.ArgumentError, match=r"backward\(\) of a target of shape \(2,\)"):
         (x * 2.0).backward()
-    with pytest.raises(errors.ArgumentError, match=r"autograd.grad\(\) of a target of shape \(2,\)"):
+    with pytest.raises(errors.ArgumentError, match=r"grad\(\) of a target of shape \(2,\)"):
         grad(x * 2.0, x)
     assert x.grad is None
 

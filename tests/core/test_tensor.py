@@ -21,9 +21,10 @@ def test_an_array_is_kept_without_a_copy() -> None:
     assert np.asarray(pb.Tensor(array)) is array
 
 
-def test_tensor_copies() -> None:
+def test_tensor_keeps_an_array_unless_it_is_converted() -> None:
     array = np.array([1.0, 2.0])
-    assert not np.shares_memory(pb.tensor(array).data, array)
+    assert pb.tensor(array).data is array
+    assert not np.shares_memory(pb.tensor(array, dtype="float32").data, array)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_what_is_no_array_is_refused(data: Any) -> None:
 
 
 def test_rows_of_unequal_length_are_refused() -> None:
-    with pytest.raises(ValueError, match="inhomogeneous|shape"):
+    with pytest.raises(ValueError, match="inhomogeneous"):
         pb.Tensor([[1.0], [1.0, 2.0]])
 
 
@@ -155,11 +156,39 @@ def test_copies() -> None:
         copy.deepcopy(x * 2.0)
 
 
+def test_copies_of_variables_are_variables() -> None:
+    v = pb.Variable([1.0, 2.0], trainable=False, name="v")
+    for twin in (copy.deepcopy(v), pickle.loads(pickle.dumps(v))):
+        assert type(twin) is pb.Variable
+        assert (twin.tolist(), twin.name, twin.trainable) == ([1.0, 2.0], "v", False)
+        twin.assign([3.0, 4.0])
+        assert v.tolist() == [1.0, 2.0]
+
+
+def test_a_tape_watches_a_copy_as_it_watches_the_original() -> None:
+    twin = copy.deepcopy(pb.tensor([1.0, 2.0], requires_grad=True))
+    with pb.GradientTape() as tape:
+        y = pb.sum(twin * twin)
+    assert tape.gradient(y, twin).tolist() == [2.0, 4.0]
+
+
 def test_pickling() -> None:
     x = pb.tensor([1.0, 2.0], requires_grad=True)
     twin = pickle.loads(pickle.dumps(x))
     assert twin.tolist() == [1.0, 2.0]
     assert twin.requires_grad
+    assert not pickle.loads(pickle.dumps(x.detach())).requires_grad
+    with pytest.raises(errors.ArgumentError, match=r"x\.detach\(\)"):
+        pickle.dumps(x * 2.0)
+
+
+def test_a_shallow_copy_is_another_name_for_the_same_values() -> None:
+    x = pb.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2.0
+    twin = copy.copy(y)
+    assert twin is not y
+    pb.sum(twin * y).backward()
+    assert x.grad.tolist() == [8.0, 16.0]
 
 
 def test_iteration_is_differentiable() -> None:
@@ -196,12 +225,12 @@ def test_integer_operators() -> None:
     x, y = np.array([6, 3]), np.array([1, 2])
     a, b = pb.Tensor(x), pb.Tensor(y)
     for got, wanted in [
-        (a & b, x & y), (a | b, x | y), (a ^ b, x ^ y), (~a, ~x), (a << b, x << y), (a >> b, x >> y),
-        (1 & a, 1 & x), (a & 1, x & 1),
+        (a & b, x & y), (a | b, x | y), (a ^ b, x ^ y), (~a, ~x), (1 & a, 1 & x), (a & 1, x & 1),
+        (a << b, x << y), (a >> b, x >> y),
     ]:
         np.testing.assert_array_equal(got, wanted)
 
 
 def test_shapes_that_do_not_broadcast_are_an_error() -> None:
-    with pytest.raises(ValueError, match="broadcast|shape"):
+    with pytest.raises(ValueError, match="broadcast"):
         pb.tensor([1.0, 2.0]) + pb.tensor([1.0, 2.0, 3.0])
