@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from . import autograd as autograd
 from . import errors as errors
-from . import ops as _ops
 from .core.op import op as op
 from .core.state import enable_grad as enable_grad
 from .core.state import inference_mode as inference_mode

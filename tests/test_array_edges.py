@@ -25,7 +25,9 @@ def slope(function: Callable[[Any], Any], x: Any, **how: Any) -> np.ndarray:
 # Ties and NaN -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "x"), [("max", [1.0, 3, 3, 2, 3, 3]), ("min", [4.0, 3, 3, 9, 3, 3])])
+@pytest.mark.parametrize(
+    ("name", "x"), [("max", [1.0, 3, 3, 2, 3, 3]), ("min", [4.0, 3, 3, 9, 3, 3])]
+)
 def test_entries_that_tie_share_equally(name: str, x: list[float]) -> None:
     np.testing.assert_array_equal(slope(getattr(pb, name), x), [0, 0.25, 0.25, 0, 0.25, 0.25])
 

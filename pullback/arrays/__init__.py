@@ -78,12 +78,31 @@ class _Adapters(dict[type, Any]):
 adapters = _Adapters()
 
 
+_OTHERS = frozenset({"torch", "jax", "jaxlib", "cupy", "tensorflow", "mlx", "dask"})
+
+
+def refuse_foreign(value: Any) -> None:
+    """Raise a `MixedLibrariesError` for an array of a library that has no file here.
+
+    Such arrays convert to NumPy's in silence, and lose what their library remembers of them.
+    """
+    library = value.__class__.__module__.partition(".")[0]
+    if library in _OTHERS:
+        raise MixedLibrariesError(
+            "operand", f"an array of {' or '.join(sorted(set(_FILES)))}",
+            f"one of {library} ({value.__class__.__qualname__})",
+            "convert it yourself, with numpy.asarray",
+        )
+
+
 def is_array(value: Any) -> bool:
     """Whether a value is an array of a library known here (Python's numbers are not)."""
     cls = value.__class__
     if cls in adapters:
         return cls not in SCALARS
-    return any(b.__module__.partition(".")[0] in _FILES for b in cls.__mro__)
+    return hasattr(cls, "__array__") and any(
+        b.__module__.partition(".")[0] in _FILES for b in cls.__mro__
+    )
 
 
 class _Dominant(dict[tuple[type, type], type]):

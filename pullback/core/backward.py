@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -16,7 +16,7 @@ from .pull import pull
 from .state import REQUIRED, pulling, restore, setting
 from .tensor import Tensor, raw, to_array, wrap
 
-make_overrides: Callable[[Any], Any]
+make_overrides: Any = None
 """Set by `custom.override`: turns {operation: rule} into what `pull` asks for each node."""
 
 

@@ -1,7 +1,7 @@
 """The hot path: what an operation and its rules are compiled into when they are registered.
 
-Two shapes are written out because nearly every small operation has one of them: one array in, and
-two arrays in, with no attributes. The rest goes through `record.apply`. What is done here is what
+Three shapes are written out because nearly every operation has one of them: one array, two arrays,
+and one array with attributes. The rest goes through `record.apply`. What is done here is what
 `apply` and `Rule.__call__` do, in the fewest steps: no wrapper functions, no packed arguments,
 tensors and nodes made by `object.__new__`, nothing computed for a constant. Figures and the
 reasons for each step: docs/performance.md.
@@ -14,11 +14,12 @@ from typing import Any
 
 from ..arrays import dominant, is_array
 from .cotangent import accumulate, project
-from .node import FREED, Node, holders, new, number, where
+from .inplace import link_view
+from .node import FREED, CallNode, Node, holders, new, number, where
 from .op import Op, Rule
-from .record import apply, freed, special
+from .record import REFUSALS, apply, freed, refuse, special
 from .state import ALL, state
-from .tensor import Tensor, wrap
+from .tensor import Tensor, is_inexact, wrap
 
 
 def call_of(op: Op) -> Callable[..., Any]:
@@ -28,6 +29,8 @@ def call_of(op: Op) -> Callable[..., Any]:
             return _unary(op)
         if len(op.arguments) == 2:
             return _binary(op)
+    if len(op.arguments) == 1 and not op.variadic:
+        return _single(op)
     return _general(op)
 
 
@@ -60,7 +63,10 @@ def _unary(op: Op) -> Callable[..., Any]:
             return kernels[x.__class__](x) if is_array(x) else apply(op, (x,), {})
         a = x._data
         out = new(x._out)
-        out._data = d = kernels[a.__class__](a)
+        try:
+            out._data = d = kernels[a.__class__](a)
+        except REFUSALS as error:
+            refuse(op, (a,), error)
         parent = x._node
         if parent is None:
             out._node = None
@@ -93,6 +99,64 @@ def _unary(op: Op) -> Callable[..., Any]:
     return call
 
 
+def _single(op: Op) -> Callable[..., Any]:
+    """One array and attributes: reductions, shapes, indexing."""
+    kernels, defaults, names = op.kernels, op.defaults, op.positional
+    count, view, differentiable = len(op.required), op.view, op.differentiable
+    casts = "dtype" in op.required
+    general = _general(op)
+    keep_x, keep_out, shapes = False, False, False
+
+    def call(*args: Any, **attrs: Any) -> Any:
+        x: Any = args[0] if args else None
+        tensor = isinstance(x, Tensor)
+        if len(args) > 1:
+            if len(args) > 1 + len(names):
+                return general(*args, **attrs)
+            attrs.update(zip(names, args[1:], strict=False))
+        attrs = {**defaults, **attrs} if attrs else defaults  # nobody writes to a node's attrs
+        if len(attrs) != count or shapes or not (tensor or is_array(x)):
+            return general(args[0], **attrs) if args else general(**attrs)
+        a = x._data if tensor else x
+        try:
+            d = kernels[a.__class__](a, **attrs)
+        except REFUSALS as error:
+            refuse(op, (a,), error)
+        if not tensor:
+            return d
+        out = new(x._out)
+        out._data = d
+        parent = x._node
+        level = 3 if parent is None or not differentiable else parent.level
+        mode = state().mode
+        if mode < level or level == 3 or (casts and not is_inexact(d)):
+            out._node = None
+        elif mode > ALL:
+            out._node = special(op, (parent,), (a,), d, attrs, level, x._out)
+        else:
+            out._node = node = new(CallNode)
+            node.attrs = attrs
+            node.op = op
+            node.parents = (parent,)
+            node.saved = (a if keep_x else None, d if keep_out else None)
+            node.seq = number()
+            node.level = level
+            node.shape = d.shape
+            node.dtype = d.dtype
+        if view:
+            link_view(out, x, op, attrs)
+        return out
+
+    def refresh() -> None:
+        nonlocal keep_x, keep_out, shapes
+        keep_x, keep_out = op.keep((True,))
+        shapes = op.saves_shapes
+
+    refresh()
+    op.refresh = refresh
+    return call
+
+
 def _binary(op: Op) -> Callable[..., Any]:
     kernels = op.kernels
     first: tuple[bool, ...] = ()
@@ -114,10 +178,13 @@ def _binary(op: Op) -> Callable[..., Any]:
             return apply(op, (x1, x2), {})
         cls = a.__class__
         out = new(x1._out)
-        if b.__class__ is cls:
-            out._data = d = kernels[cls](a, b)
-        else:
-            out._data = d = kernels[dominant[cls, b.__class__]](a, b)
+        try:
+            if b.__class__ is cls:
+                out._data = d = kernels[cls](a, b)
+            else:
+                out._data = d = kernels[dominant[cls, b.__class__]](a, b)
+        except REFUSALS as error:
+            refuse(op, (a, b), error)
         if p is None:
             if q is None:
                 out._node = None

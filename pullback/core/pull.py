@@ -150,7 +150,8 @@ def _noticed(node: Node, g: Any, record: bool, cls: type) -> Any:
                 seen = answer
         if not isinstance(seen, Tensor):
             seen = wrap(cls, node.op.asarray(seen, g) if hasattr(node.op, "asarray") else seen)
-        g = project(conjugated(seen if record else raw(seen)), node, lambda: f"hook on {where(node)}")
+        seen = conjugated(seen if record else raw(seen))
+        g = project(seen, node, lambda: f"hook on {where(node)}")
     if found.retains:
         kept = wrapped(cls, conjugated(g))
         found.retained = kept if found.retained is None else found.retained + kept

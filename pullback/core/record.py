@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
 from ..arrays import dominant
-from ..errors import ArgumentTypeError, GraphFreedError
+from ..errors import (
+    ArgumentTypeError,
+    GraphFreedError,
+    PositionError,
+    PullbackError,
+    ShapeError,
+)
 from .node import FREED, CallNode, Node, holders, new, note, number, where
 from .state import ALL, SPECIAL, state
 from .tensor import Tensor, is_inexact, to_array
@@ -39,7 +45,10 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         attrs = {**op.defaults, **attrs}
     if len(args) != len(op.arguments) or len(attrs) != len(op.required):
         _check_call(op, args, attrs)
-    d = op.kernels[kind](*data, **attrs)
+    try:
+        d = op.kernels[kind](*data, **attrs)
+    except REFUSALS as error:
+        refuse(op, data, error)
     if cls is None:
         return d
     out = new(cls)
@@ -50,6 +59,26 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
 
         link_view(out, args[0], op, attrs)
     return out
+
+
+REFUSALS = (ValueError, TypeError, IndexError)
+"""What array libraries raise for arguments that they cannot use."""
+
+
+def refuse(op: Any, data: Sequence[Any], error: Exception) -> NoReturn:
+    """Raise an array library's error anew, in the same family, naming operation and arguments."""
+    if isinstance(error, PullbackError):
+        raise error
+    given = ", ".join(
+        f"{a.dtype}{list(a.shape)}" if hasattr(a, "dtype") else repr(a)[:40] for a in data
+    )
+    family = (
+        ShapeError if isinstance(error, ValueError)
+        else PositionError if isinstance(error, IndexError) else ArgumentTypeError
+    )
+    raise family(
+        f"`{op.name}`", "arguments that fit each other", f"{given}: {error}"
+    ) from error
 
 
 def record(

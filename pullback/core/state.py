@@ -31,7 +31,8 @@ class State(NamedTuple):
     lines: bool = False
 
 
-_variable: ContextVar[State] = ContextVar("pullback_state", default=State())
+_FRESH = State()
+_variable: ContextVar[State] = ContextVar("pullback_state", default=_FRESH)
 state: Callable[[], State] = _variable.get
 set_state: Callable[[State], Any] = _variable.set
 
@@ -79,9 +80,6 @@ def pulling() -> State:
     if before.mode:
         set_state(_PULLING)
     return before
-
-
-_FRESH = State()
 
 
 def forget_tapes() -> State | None:
@@ -132,7 +130,7 @@ class _Grad:
         self._mode = True
 
     def __enter__(self) -> None:
-        self._before.append(change(**self._fields))
+        self._before.append(change(**self._fields) if self._mode else change())
 
     def __exit__(self, *exc: object) -> None:
         before = self._before.pop()
@@ -255,9 +253,6 @@ class inference_mode(_Grad):
     def __init__(self, mode: Any = True) -> None:
         super().__init__()
         self._mode = mode is not False
-
-    def __enter__(self) -> None:
-        self._before.append(change(**self._fields) if self._mode else change())
 
     def _again(self) -> "_Grad":
         return inference_mode(self._mode)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy
 
-from ..arrays import SCALARS, adapters, is_array
+from ..arrays import SCALARS, adapters, is_array, refuse_foreign
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from . import state as _state
 from .node import Leaf, Node, new, note, notes
@@ -401,6 +401,7 @@ def to_array(value: Any, like: Any = None) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         adapter = adapters[float if like is None else type(like)]
         return adapter.asarray([to_list(v) for v in value])
+    refuse_foreign(value)
     if hasattr(value, "__array__"):
         return numpy.asarray(value)
     raise ArgumentTypeError(

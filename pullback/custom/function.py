@@ -16,8 +16,7 @@ from ..core import state as _state
 from ..core.cotangent import complex_dtypes
 from ..core.node import FREED, Node, new, number, where
 from ..core.record import freed, special_node
-from ..core.state import QUIET as _QUIET
-from ..core.state import set_state, state
+from ..core.state import QUIET, set_state, state
 from ..core.tensor import Tensor, inexact_dtypes, is_inexact, wrap
 from ..errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, RuleTypeError
 from ..trees import leaves
@@ -152,6 +151,8 @@ class Function:
         cls.op = FunctionOp(cls)
         cls._context = type(f"{cls.__name__}Backward", (Context,), {"op": cls.op})
         cls._separate = cls.setup_context is not Function.setup_context
+        if "apply" not in cls.__dict__:
+            cls.apply = staticmethod(_apply_of(cls))  # type: ignore[method-assign]
 
     def __init__(self) -> None:
         raise ArgumentTypeError(
@@ -176,9 +177,44 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **keywords: Any) -> Any:
         """Compute the value and, where somebody wants a gradient, record this call."""
+        # Every subclass gets a plain function of its own in this place; see `_apply_of`.
+        raise ArgumentTypeError("Function.apply", "a subclass with forward and backward", "none")
+
+    @classmethod
+    def _positional(cls, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+        """Arguments given by keyword in their positions."""
+        first = () if cls._separate else (None,)
+        bound = inspect.signature(cls.forward).bind(*first, *args, **keywords)
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise ArgumentError(
+                f"`{cls.__name__}.apply`", "parameters of `forward` that can be positional",
+                f"keyword-only {', '.join(bound.kwargs)}",
+            )
+        return bound.args[len(first) :]
+
+    @classmethod
+    def _check_container(cls, value: Any) -> None:
+        if any(isinstance(v, Tensor) and v._node is not None for v in leaves(value)):
+            raise ArgumentError(
+                f"argument of `{cls.__name__}.apply`",
+                "tracked tensors as arguments of their own",
+                f"some inside a {type(value).__name__}, where their gradient would be lost",
+                "pass them one by one: apply(*tensors)",
+            )
+
+
+_CONTAINERS = frozenset({list, tuple, dict})
+
+
+def _apply_of(cls: type[Function]) -> Callable[..., Any]:
+    """`apply` of one class, as a plain function that need not look its class up (hot path)."""
+    context, separate = cls._context, cls._separate
+
+    def apply(*args: Any, **keywords: Any) -> Any:
         if keywords:
             args = cls._positional(args, keywords)
-        ctx: Any = new(cls._context)
+        ctx: Any = new(context)
         ctx._to_save = ()
         parents: list[Node | None] = []
         level = 3
@@ -195,9 +231,9 @@ class Function:
         ctx.parents = tuple(parents)
         before = state()
         if before.mode:
-            set_state(_QUIET)
+            set_state(QUIET)
         try:
-            if cls._separate:
+            if separate:
                 out = cls.forward(*args)
                 cls.setup_context(ctx, args, out)
             else:
@@ -231,31 +267,9 @@ class Function:
         out._node = ctx
         return out
 
-    @classmethod
-    def _positional(cls, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
-        """Arguments given by keyword in their positions."""
-        first = () if cls._separate else (None,)
-        bound = inspect.signature(cls.forward).bind(*first, *args, **keywords)
-        bound.apply_defaults()
-        if bound.kwargs:
-            raise ArgumentError(
-                f"`{cls.__name__}.apply`", "parameters of `forward` that can be positional",
-                f"keyword-only {', '.join(bound.kwargs)}",
-            )
-        return bound.args[len(first) :]
-
-    @classmethod
-    def _check_container(cls, value: Any) -> None:
-        if any(isinstance(v, Tensor) and v._node is not None for v in leaves(value)):
-            raise ArgumentError(
-                f"argument of `{cls.__name__}.apply`",
-                "tracked tensors as arguments of their own",
-                f"some inside a {type(value).__name__}, where their gradient would be lost",
-                "pass them one by one: apply(*tensors)",
-            )
-
-
-_CONTAINERS = frozenset({list, tuple, dict})
+    apply.__doc__ = Function.apply.__doc__
+    apply.__qualname__ = f"{cls.__qualname__}.apply"
+    return apply
 
 
 def _entry(t: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:

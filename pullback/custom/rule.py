@@ -140,8 +140,9 @@ def _counted(answers: Sequence[Any], node: Node, rule: Callable[..., Any]) -> Se
     if len(answers) > count and all(r is None for r in answers[count:]):
         return answers[:count]
     raise RuleError(
-        rule_name(rule, node), f"{count} gradients, one for each argument (None where there is none)",
-        f"{len(answers)}", f"return a tuple of {count}" if count != 1 else "return one gradient",
+        rule_name(rule, node),
+        f"{count} gradients, one for each argument (None where there is none)", f"{len(answers)}",
+        f"return a tuple of {count}" if count != 1 else "return one gradient",
     )
 
 

@@ -112,7 +112,7 @@ class BatchNorm(Module):
         if self.running_mean is None or self.running_var is None:
             return
         assert self.num_batches_tracked is not None
-        self.num_batches_tracked = self.num_batches_tracked + 1  # type: ignore[operator]
+        self.num_batches_tracked = Tensor(self.num_batches_tracked._data + 1)
         seen = self.num_batches_tracked.item()
         share = 1 / seen if self.momentum is None else self.momentum
         mean, variance = ops.batch_statistics(raw(x))

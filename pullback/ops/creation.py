@@ -40,8 +40,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """
     array = to_array(data)
     adapter = adapters[array.__class__]
-    made = adapter.asarray(array, dtype)
-    return Tensor(made, requires_grad)
+    return Tensor(adapter.asarray(array, dtype), requires_grad)
 
 
 def asarray(

@@ -103,11 +103,6 @@ class DType:
         """The largest number that an entry can be."""
         return self._limits().max
 
-    @property
-    def limits(self) -> tuple[Any, Any]:
-        """The smallest and the largest number."""
-        return self.min, self.max
-
     def _limits(self) -> Any:
         if self.kind in "iu":
             return numpy.iinfo(self.dtype)

@@ -14,7 +14,7 @@ from .math import l2_normalize as l2_normalize
 from .shaping import eye as eye
 
 __all__ = [
-    "band_part", "clip_by_global_norm", "clip_by_norm", "einsum", "eye", "global_norm",
+    "band_part", "einsum", "eye", "global_norm",
     "l2_normalize", "matmul", "matrix_transpose", "matvec", "norm", "tensordot", "trace",
 ]
 

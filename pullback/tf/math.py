@@ -15,7 +15,7 @@ from .tensor import Members
 
 __all__ = [
     "abs", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "asin", "asinh", "atan",
-    "atan2", "atanh", "ceil", "complex", "conj", "cos", "cosh", "count_nonzero", "cumprod",
+    "atan2", "atanh", "ceil", "conj", "cos", "cosh", "count_nonzero", "cumprod",
     "cumsum", "divide", "divide_no_nan", "equal", "erf", "erfc", "exp", "expm1", "floor",
     "floordiv", "floormod", "greater", "greater_equal", "imag", "is_finite", "is_inf", "is_nan",
     "l2_normalize", "less", "less_equal", "log", "log1p", "log_sigmoid", "logical_and",
@@ -172,9 +172,9 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Any:
     >>> polyval([1.0, 0.0, 2.0], 3.0).numpy()
     np.float32(11.0)
     """
-    total, x = matched("polyval", coeffs[0], x)
-    for coefficient in coeffs[1:]:
-        total = add(coefficient, multiply(total, x))
+    x, total, *rest = matched("polyval", x, *coeffs)
+    for coefficient in rest:
+        total = coefficient + total * x
     return total
 
 

@@ -10,12 +10,12 @@ from ..core.tensor import raw
 from .convert import axis_of, checked, matched, operand, shape_of
 from .errors import invalid
 from .linalg import l2_normalize as l2_normalize
-from .math import _unary, log_sigmoid, sigmoid, softplus, tanh, top_k
+from .math import _unary, sigmoid, softplus, tanh, top_k
 from .random import _seed
 
 __all__ = [
     "avg_pool2d", "batch_normalization", "bias_add", "conv2d", "dropout", "elu",
-    "embedding_lookup", "gelu", "l2_loss", "l2_normalize", "leaky_relu", "log_sigmoid",
+    "embedding_lookup", "gelu", "l2_loss", "l2_normalize", "leaky_relu",
     "log_softmax", "max_pool2d", "moments", "relu", "relu6", "selu",
     "sigmoid", "sigmoid_cross_entropy_with_logits", "silu", "softmax",
     "softmax_cross_entropy_with_logits", "softplus", "softsign",

@@ -12,8 +12,7 @@ import numpy
 from .. import random as _core
 from ..core.op import OPS
 from ..core.tensor import raw, wrap
-from ..custom.gradient import CustomGradient
-from ..errors import ArgumentError, NoGradientError
+from ..errors import ArgumentError
 from .convert import operand, shape_of
 from .dtypes import array_dtype, float32
 from .tensor import Tensor
@@ -148,27 +147,12 @@ def stateless_uniform(
 
 
 def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Any:
-    """The parts along the first axis in a random order; a gradient through it is an error.
-
-    Raises `NoGradientError` (a `LookupError`) when a gradient is asked for, as TensorFlow does:
-    which entry went where is forgotten.
+    """The parts along the first axis in a random order, which no gradient goes through.
 
     >>> sorted(shuffle([1, 2, 3]).numpy().tolist())
     [1, 2, 3]
     """
-    x = operand(value)
-    order = raw(_from(seed).permutation(x._data.shape[0]))
-
-    def moved(x: Any) -> Any:
-        def grad(g: Any) -> Any:
-            raise NoGradientError(
-                "gradient through `random.shuffle`", "an operation with a gradient",
-                "RandomShuffle, which has none", "tf.stop_gradient(…), or tf.gather(x, order)",
-            )
-
-        return wrap(Tensor, OPS["take"](x._data, order, axis=0)), grad
-
-    return CustomGradient(moved)(x)
+    return wrap(Tensor, _from(seed).permutation(operand(value)._data)._data)
 
 
 def _from(seed: Any) -> _core.Generator:

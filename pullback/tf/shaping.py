@@ -329,7 +329,7 @@ def pad(
     x = operand(tensor)
     widths = [tuple(int(n) for n in pair) for pair in array_of(raw(paddings)).tolist()]
     if mode.upper() == "CONSTANT":
-        return ops.pad(x, widths, value=raw(constant_values))
+        return ops.pad(x, widths, constant_values=raw(constant_values))
     if mode.upper() not in ("REFLECT", "SYMMETRIC"):
         raise invalid("argument `mode` of `pad`", "CONSTANT, REFLECT or SYMMETRIC", repr(mode))
     for axis, pair in enumerate(widths):

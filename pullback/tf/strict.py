@@ -16,7 +16,7 @@ from ..core.tensor import Tensor as CoreTensor
 from .errors import _InvalidShape, invalid, mixed_dtypes, translated, wrong_dtype
 from .values import array_of, like
 
-_BOOL = numpy.dtype(bool)
+_BOOL, _SINGLE, _DOUBLE = (numpy.dtype(n) for n in ("bool", "float32", "float64"))
 _QUOTIENT = {"int8": "float32", "int16": "float32", "uint8": "float32", "uint16": "float32"}
 """dtype -> that of its quotients; other integers have float64."""
 
@@ -32,7 +32,10 @@ def _arithmetic(name: str) -> Binary:
         if isinstance(other, CoreTensor):
             if dtype is not other._data.dtype:
                 _same(name, dtype, other._data.dtype)
-        else:
+        elif not (
+            (dtype is _SINGLE or dtype is _DOUBLE)
+            and (other.__class__ is float or other.__class__ is int)
+        ):
             other = like(other, dtype, name)
         if dtype is _BOOL:
             raise wrong_dtype(name, dtype, "fci")

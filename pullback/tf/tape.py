@@ -77,6 +77,11 @@ class GradientTape(CoreTape):
             else:
                 _warn_of(x, "watched")
 
+    def watched_variables(self) -> tuple[Any, ...]:
+        """The variables read or watched so far, in the order in which they were made."""
+        found = [v for v in super().watched_variables() if v._leaf is not None]
+        return tuple(sorted(found, key=lambda v: v._leaf.born))
+
     def gradient(
         self, target: Any, sources: Any, output_gradients: Any = None,
         unconnected_gradients: Any = UnconnectedGradients.NONE, overrides: Any = None,

@@ -175,7 +175,7 @@ class Tensor(Members, CoreTensor):
     def __repr__(self) -> str:
         value = self.numpy()
         text = repr(value) if self._data.shape else str(value)
-        break_ = "\n" if len(self._data.shape) > 1 else ""
+        break_ = "\n" if "\n" in text else ""
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={break_}{text}>"
 
     def __str__(self) -> str:

@@ -74,8 +74,9 @@ def _as_python(value: Any, natural: Any) -> Any:
     leaf = value
     while isinstance(leaf, (list, tuple)) and leaf:
         leaf = leaf[0]
-    if isinstance(leaf, numpy.generic) or is_array(leaf):
-        return natural
+    if is_array(leaf):  # NumPy's numbers too
+        known = _RANK[leaf.dtype.kind] >= _RANK[natural.dtype.kind]
+        return natural.astype(leaf.dtype, copy=False) if known else natural
     default = _DEFAULT[natural.dtype.kind]
     if natural.dtype.kind == "i" and natural.size:
         limits = numpy.iinfo(numpy.int32)

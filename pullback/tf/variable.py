@@ -127,7 +127,7 @@ class Variable(Members, CoreVariable):
 
     def __repr__(self) -> str:
         text = repr(self.numpy()) if self._data.shape else str(self.numpy())
-        break_ = "\n" if len(self._data.shape) > 1 else ""
+        break_ = "\n" if "\n" in text else ""
         return (
             f"<tf.Variable {self.name!r} shape={self.shape} dtype={self.dtype.name}, "
             f"numpy={break_}{text}>"

@@ -98,10 +98,9 @@ def test_second_derivative_through_the_gradient_function(tf: Any) -> None:
     assert float(outer.gradient(first, x)) == 12.0
 
 
-def test_a_gradient_through_shuffle_is_an_error(tf: Any) -> None:
+def test_no_gradient_goes_through_shuffle(tf: Any) -> None:
     x = tf.constant([1.0, 2.0])
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = tf.random.shuffle(x)
-    with pytest.raises(LookupError, match="(?i)gradient"):
-        tape.gradient(y, x)
+    assert tape.gradient(y, x) is None

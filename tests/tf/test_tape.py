@@ -86,7 +86,7 @@ def test_watched_variables(tf: Any) -> None:
     a, b, frozen = tf.Variable(1.0), tf.Variable(2.0), tf.Variable(3.0, trainable=False)
     with tf.GradientTape() as tape:
         b + frozen + a + b
-    assert [float(v) for v in tape.watched_variables()] == [2.0, 1.0]
+    assert [float(v) for v in tape.watched_variables()] == [1.0, 2.0]
 
 
 def test_jacobian_and_batch_jacobian(tf: Any) -> None:

@@ -52,13 +52,13 @@ def test_assignments_that_do_not_fit(tf: Any) -> None:
             v.assign(wrong)
     with pytest.raises(tf.errors.InvalidArgumentError):
         v.assign_add([1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="(?i)dtype"):
+    with pytest.raises(ValueError, match=r"(?i)dtype"):
         v.assign_add(tf.constant([1, 2]))
     assert np.array_equal(v.numpy(), [1.0, 2.0])
 
 
 def test_construction_that_does_not_fit(tf: Any) -> None:
-    with pytest.raises(ValueError, match="(?i)initial"):
+    with pytest.raises(ValueError, match=r"(?i)initial"):
         tf.Variable()
     with pytest.raises(ValueError, match="shape"):
         tf.Variable(1.0, shape=(2,))
