@@ -11,6 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from . import arithmetic, comparing, exponential, products, rounding, shaping
 from ..arrays import SCALARS, adapters, is_array
 from ..core.cotangent import is_complex
 from ..core.inplace import check_writable, overwrite
@@ -49,6 +50,9 @@ _UFUNCS = {
     "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "rint": "round",
 }
 """NumPy's names of its ufuncs that are not the operations' own."""
+
+CHAPTERS = (arithmetic, comparing, exponential, products, rounding, shaping)
+"""Whose operations are bound here, so that they are registered first."""
 
 
 def _forward(function: Callable[..., Any]) -> Callable[..., Any]:

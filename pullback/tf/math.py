@@ -9,7 +9,7 @@ from .. import ops
 from ..core.op import OPS
 from . import strict
 from .convert import as_tensor, axis_of, checked, matched, operand
-from .dtypes import array_dtype
+from .dtypes import array_dtype, float32, float64
 from .errors import invalid, wrong_dtype
 from .tensor import Members
 
@@ -28,6 +28,8 @@ __all__ = [
     "xlogy",
 ]
 
+_SINGLE, _DOUBLE = float32.dtype, float64.dtype
+
 # Functions of one tensor --------------------------------------------------------------------
 
 
@@ -38,8 +40,9 @@ def _unary(name: str, kinds: str = "fc") -> Callable[..., Any]:
     def call(x: Any, name: str | None = None) -> Any:
         if not isinstance(x, Members):
             x = as_tensor(x)
-        if x._data.dtype.kind not in kinds:
-            raise wrong_dtype(call.__name__, x._data.dtype, kinds)
+        dtype = x._data.dtype
+        if not (dtype is _SINGLE or dtype is _DOUBLE) and dtype.kind not in kinds:
+            raise wrong_dtype(call.__name__, dtype, kinds)
         return function(x)
 
     return _named(call, name, function)

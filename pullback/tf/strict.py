@@ -140,8 +140,8 @@ def reflected(function: Binary) -> Binary:
     """The operator with its operands exchanged: the other is no tensor."""
 
     def method(self: Any, other: Any) -> Any:
-        array = like(other, self._data.dtype, function.__name__)
-        return function(self._out(array_of(array, self._data.dtype)), self)
+        dtype = self._data.dtype
+        return function(self._out(array_of(like(other, dtype, function.__name__), dtype)), self)
 
     return method
 

@@ -14,8 +14,19 @@ from . import strict
 from .dtypes import DType, _known, as_dtype
 from .errors import translated, wrong_dtype
 from .shapes import TensorShape
+from .values import array_of, like
 
 __all__ = ["Tensor"]
+
+
+_UFUNCS = {
+    "add": strict.add, "subtract": strict.subtract, "multiply": strict.multiply,
+    "divide": strict.divide, "power": strict.power, "matmul": strict.matmul,
+    "floor_divide": strict.floor_divide, "remainder": strict.remainder,
+    "less": strict.less, "less_equal": strict.less_equal, "greater": strict.greater,
+    "greater_equal": strict.greater_equal, "equal": strict.equal, "not_equal": strict.not_equal,
+    "maximum": strict.maximum, "minimum": strict.minimum,
+}
 
 
 class Reference:
@@ -45,6 +56,7 @@ class Members:
 
     __slots__ = ()
     _data: Any
+    _out: Any
 
     @property
     def dtype(self) -> DType:
@@ -132,6 +144,22 @@ class Members:
     __and__ = __rand__ = strict.logical_and
     __or__ = __ror__ = strict.logical_or
     __xor__ = __rxor__ = strict.logical_xor
+
+    # `x += y` gives x another tensor: tensors do not change.
+    __iadd__, __isub__, __imul__, __itruediv__ = __add__, __sub__, __mul__, __truediv__
+    __ifloordiv__, __imod__, __ipow__, __imatmul__ = __floordiv__, __mod__, __pow__, __matmul__
+    __iand__, __ior__, __ixor__ = __and__, __or__, __xor__
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **how: Any) -> Any:
+        """`array * x` takes the dtype of x; other functions of NumPy's are the core's."""
+        function = _UFUNCS.get(ufunc.__name__)
+        if function is None or method != "__call__" or how:
+            return super().__array_ufunc__(ufunc, method, *inputs, **how)  # type: ignore[misc]
+        first, second = inputs
+        if not isinstance(first, CoreTensor):
+            dtype = self._data.dtype
+            first = self._out(array_of(like(first, dtype, ufunc.__name__), dtype))
+        return function(first, second)
 
     def __neg__(self) -> Any:
         return OPS["negative"](_of_kind(self, "fci", "negative"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import raw, wrap
-from ..errors import ArgumentError
+from ..errors import ArgumentError, InplaceError
 from ..ops.indexing import set_at
 from ..variable import Variable as CoreVariable
 from .convert import constant, shape_of
@@ -137,6 +137,26 @@ class Variable(Members, CoreVariable):
         copied = Variable(self._data, self._trainable, name=self._name, constraint=self.constraint)
         memo[id(self)] = copied
         return copied
+
+
+def _refused(operator: str, instead: str) -> Any:
+    def method(self: Any, value: Any) -> Any:
+        raise InplaceError(
+            f"`variable {operator}= value`", "an assignment, or a new tensor",
+            "an in-place operator", f"{instead}, or out = variable {operator} value",
+        )
+
+    return method
+
+
+for _name, _operator in {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+    "pow": "**", "matmul": "@",
+}.items():
+    _instead = {"+": "variable.assign_add(value)", "-": "variable.assign_sub(value)"}.get(
+        _operator, f"variable.assign(variable {_operator} value)"
+    )
+    setattr(Variable, f"__i{_name}__", _refused(_operator, _instead))
 
 
 class Part(Tensor):

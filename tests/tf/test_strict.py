@@ -56,6 +56,27 @@ def test_numbers_and_arrays_take_the_tensors_dtype(tf: Any) -> None:
     assert np.array_equal((3 - n).numpy(), [2, 1])
 
 
+def test_operators_of_arrays_and_tensors(tf: Any) -> None:
+    x, array = tf.constant([1.0, 2.0]), np.array([2.0, 2.0])
+    for of in (operator.sub, operator.truediv, operator.pow, operator.lt, operator.eq):
+        y = of(array, x)
+        assert isinstance(y, tf.Tensor)
+        assert np.array_equal(y.numpy(), of(array, x.numpy()))
+    assert np.array_equal(np.asarray(np.sin(x)), np.sin(x.numpy()))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = np.float64(3.0) * x
+    assert np.array_equal(tape.gradient(y, x).numpy(), [3.0, 3.0])
+
+
+def test_augmented_assignment_makes_a_new_tensor(tf: Any) -> None:
+    x = y = tf.constant([1.0, 2.0])
+    y += 1.0
+    y *= 2.0
+    assert np.array_equal(x.numpy(), [1.0, 2.0])
+    assert np.array_equal(y.numpy(), [4.0, 6.0])
+
+
 def test_numbers_that_do_not_fit(tf: Any) -> None:
     n = tf.constant([1, 2])
     for wrong in (lambda: n + 1.5, lambda: 1.5 * n, lambda: tf.add(1, 2.0),

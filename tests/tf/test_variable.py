@@ -103,6 +103,15 @@ def test_operators(tf: Any) -> None:
     assert isinstance(v + w, tf.Tensor)
 
 
+def test_in_place_operators_are_refused(tf: Any) -> None:
+    v = tf.Variable([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="assign_add"):
+        v += 1.0
+    with pytest.raises(RuntimeError, match="assign"):
+        v *= 2.0
+    assert np.array_equal(v.numpy(), [1.0, 2.0])
+
+
 def test_references_and_copies(tf: Any) -> None:
     v = tf.Variable(1.0)
     assert v.ref() == v.ref()
