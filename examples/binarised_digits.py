@@ -41,7 +41,7 @@ class Binarised(nn.Module):
     def __init__(self, inputs, outputs, generator):
         first = generator.uniform((inputs, outputs), low=-1, high=1, dtype="float32")
         self.weight = nn.Parameter(first)
-        self.norm = nn.BatchNorm(outputs, affine=False)
+        self.norm = nn.BatchNorm(outputs, affine=False, momentum=1.0)
 
     def forward(self, x):
         return self.norm(x @ pb.sign(self.weight))
@@ -66,12 +66,13 @@ def digits(seed):
     return train_test_split(images, labels, test_size=0.2, random_state=seed, stratify=labels)
 
 
-def accuracy(network, images, labels):
-    network.eval()
+def accuracy(network, images, held_images, held_labels):
+    """On the held-out fifth, normalised by the statistics of all images that are learnt from."""
     with pb.no_grad():
-        guesses = pb.argmax(network(pb.tensor(images)), axis=1)
+        network.train()(pb.tensor(images))
+        guesses = pb.argmax(network.eval()(pb.tensor(held_images)), axis=1)
     network.train()
-    return float(np.mean(guesses.numpy() == labels))
+    return float(np.mean(guesses.numpy() == held_labels))
 
 
 def train(seed, epochs, override, report):
@@ -80,7 +81,7 @@ def train(seed, epochs, override, report):
     generator = pb.random.Generator(seed)
     network = Network(generator)
     optimizer = optim.Adam(network.parameters(), lr=0.01)
-    curve = [accuracy(network, held_images, held_labels)]
+    curve = [accuracy(network, images, held_images, held_labels)]
     for epoch in range(epochs):
         optimizer.param_groups[0]["lr"] = 0.005 * (1 + math.cos(math.pi * epoch / epochs))
         order = generator.permutation(len(images)).numpy()
@@ -97,7 +98,7 @@ def train(seed, epochs, override, report):
                 for weight in network.parameters():
                     weight[...] = pb.clip(weight, -1, 1)
             losses.append(loss.item())
-        curve.append(accuracy(network, held_images, held_labels))
+        curve.append(accuracy(network, images, held_images, held_labels))
         report(loss=np.mean(losses), accuracy=curve[-1])
     return curve
 

@@ -139,10 +139,11 @@ def _roots(
 def start(tensor: Any, given: Any, who: str) -> Any:
     """The cotangent a pull starts with: ones, or what was given, checked against the target."""
     if given is None:
-        if tensor.size != 1:
+        count = prod(tensor.shape)
+        if count != 1:
             raise ArgumentError(
                 f"{who} of a target of shape {tensor.shape}", "a target with one entry (a scalar)",
-                f"{tensor.size} entries, and no gradient for them",
+                f"{count} entries, and no gradient for them",
                 "sum it first, or pass a gradient of its shape",
             )
         if is_complex(tensor):

@@ -16,6 +16,11 @@ from .module import Module
 
 Target = str | os.PathLike[str]
 
+_DTYPES = frozenset((
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bfloat16",
+    "float16", "float32", "float64", "complex64",
+))
+
 
 class MissingPackageError(PullbackError, ImportError):
     """A package that an extra installs is not there."""
@@ -50,15 +55,18 @@ def save(values: Any, path: Target) -> None:
         if not isinstance(name, str):
             raise ArgumentTypeError("names given to `save`", "strings", repr(name))
         # The format writes memory as it lies, so it has to lie in order.
-        arrays[name] = numpy.array(raw(to_array(value)), order="C")
+        array = arrays[name] = numpy.array(raw(to_array(value)), order="C")
+        if array.dtype.name not in _DTYPES:
+            raise DtypeError(
+                f"{name!r} given to `save`", "a dtype that safetensors files have",
+                f"dtype {array.dtype.name}", "save real and imaginary parts apart"
+                if array.dtype.kind == "c" else "convert it first",
+            )
     path = Path(path)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     os.close(handle)
     try:
-        try:
-            module.save_file(arrays, temporary)
-        except (KeyError, TypeError, ValueError) as error:
-            raise DtypeError("`save`", "numbers that safetensors can hold", repr(error)) from None
+        module.save_file(arrays, temporary)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

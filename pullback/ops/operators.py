@@ -11,7 +11,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from . import arithmetic, comparing, exponential, products, rounding, shaping
 from ..arrays import SCALARS, adapters, is_array
 from ..core.cotangent import is_complex
 from ..core.inplace import check_writable, overwrite
@@ -19,6 +18,7 @@ from ..core.node import FREED, Node, number
 from ..core.op import OPS
 from ..core.tensor import Tensor, is_inexact, raw
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from . import arithmetic, comparing, exponential, products, rounding, shaping
 from .indexing import assign_at, getitem
 
 _STRAIGHT = {

@@ -20,6 +20,7 @@ from .convert import convert_to_tensor as convert_to_tensor
 from .convert import is_tensor as is_tensor
 from .dtypes import *
 from .gathering import *
+from .joining import *
 from .linalg import clip_by_global_norm as clip_by_global_norm
 from .linalg import clip_by_norm as clip_by_norm
 from .linalg import einsum as einsum

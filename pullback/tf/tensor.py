@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 
@@ -56,7 +56,7 @@ class Members:
 
     __slots__ = ()
     _data: Any
-    _out: Any
+    _out: ClassVar[Any]
 
     @property
     def dtype(self) -> DType:

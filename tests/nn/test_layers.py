@@ -52,9 +52,9 @@ def test_linear(torch, bias, lead, rng):
     {"padding": "same"},
 ])
 def test_conv2d(torch, options, rng):
-    ours = nn.Conv2d(4, 6, (3, 2), dtype="float64", **options)
-    theirs = torch.nn.Conv2d(4, 6, (3, 2), dtype=torch.float64, **options)
-    against(torch, ours, theirs, rng.normal(size=(2, 4, 7, 8)), rng)
+    ours = nn.Conv2d(4, 6, (3, 5), dtype="float64", **options)
+    theirs = torch.nn.Conv2d(4, 6, (3, 5), dtype=torch.float64, **options)
+    against(torch, ours, theirs, rng.normal(size=(2, 4, 7, 10)), rng)
 
 
 def test_embedding(torch, rng):

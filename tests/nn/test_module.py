@@ -177,7 +177,7 @@ def test_uniform_first_values(make):
     np.testing.assert_allclose(values.std(), bound / np.sqrt(3), rtol=0.02)
 
 
-@pytest.mark.parametrize(("make", "fan"), [(nn.init.glorot_normal, 315), (nn.init.he_normal, 270)])
+@pytest.mark.parametrize(("make", "fan"), [(nn.init.glorot_normal, 630), (nn.init.he_normal, 270)])
 def test_normal_first_values(make, fan):
     values = make((40, 30, 3, 3), generator=pb.random.Generator(0), dtype="float64").numpy()
     assert values.dtype == np.float64
@@ -215,7 +215,7 @@ def test_saving(tmp_path, rng):
 def test_saving_errors(tmp_path):
     path = tmp_path / "net.safetensors"
     nn.save({"x": np.ones(2)}, path)
-    with pytest.raises(DtypeError, match="safetensors can hold"):
+    with pytest.raises(DtypeError, match="str128"):
         nn.save({"x": np.array(["text"])}, path)
     assert nn.load(path)["x"].tolist() == [1.0, 1.0]
     assert len(list(tmp_path.iterdir())) == 1

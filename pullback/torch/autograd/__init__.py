@@ -1,0 +1,65 @@
+"""`torch.autograd`: gradients asked for, gradients written by hand, gradients checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.backward import backward as _backward
+from ...core.backward import gradients as _gradients
+from ...core.state import enable_grad as enable_grad
+from ...core.state import inference_mode as inference_mode
+from ...core.state import is_grad_enabled as is_grad_enabled
+from ...core.state import no_grad as no_grad
+from ...core.state import set_grad_enabled as set_grad_enabled
+from ...core.tensor import Tensor as _CoreTensor
+from ...custom.function import Function as Function
+from ..errors import guarded_pull
+from ..tensor import Tensor as Variable
+from . import function as function
+from . import functional as functional
+from .checking import GradcheckError as GradcheckError
+from .checking import gradcheck as gradcheck
+from .checking import gradgradcheck as gradgradcheck
+
+__all__ = [
+    "Function", "GradcheckError", "Variable", "backward", "enable_grad", "function", "functional",
+    "grad", "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled", "no_grad",
+    "set_grad_enabled",
+]
+
+
+@guarded_pull
+def backward(
+    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
+    create_graph: bool = False, inputs: Any = None,
+) -> None:
+    """Add the gradient of the tensors' sum to the `grad` of every leaf.
+
+    >>> import pullback.torch as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> torch.autograd.backward([x * 2], [torch.ones(2)])
+    >>> x.grad
+    tensor([2., 2.])
+    """
+    if isinstance(tensors, _CoreTensor):
+        tensors = [tensors]
+        grad_tensors = [grad_tensors] if isinstance(grad_tensors, _CoreTensor) else grad_tensors
+    _backward(list(tensors), grad_tensors, retain_graph, create_graph, inputs)
+
+
+@guarded_pull
+def grad(
+    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
+    create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+    is_grads_batched: bool = False, materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of the outputs' sum with respect to each input, leaving `grad` alone.
+
+    >>> import pullback.torch as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> torch.autograd.grad((x * x).sum(), x)
+    (tensor([2., 4.]),)
+    """
+    return _gradients(
+        outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads
+    )

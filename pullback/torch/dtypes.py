@@ -1,0 +1,145 @@
+"""PyTorch's dtypes, its default dtype, and what it promotes to.
+
+A dtype is NumPy's own object. Three priorities decide about a result: tensors with axes, then
+tensors without, then Python's numbers; a lower one counts only where its kind (boolean, integer,
+real, complex) is higher.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ..arrays import is_array
+from ..core.op import OPS
+from ..core.tensor import Tensor as CoreTensor
+from ..core.tensor import inexact_dtypes
+from ..errors import DtypeError
+
+__all__ = [
+    "bool", "cdouble", "cfloat", "complex64", "complex128", "double", "finfo",
+    "float", "float16", "float32", "float64", "get_default_dtype", "half", "iinfo", "int",
+    "int8", "int16", "int32", "int64", "long", "promote_types", "result_type",
+    "set_default_dtype", "short", "uint8",
+]
+
+_Float, _Int, _Bool, _Complex = float, int, bool, complex
+
+bool = numpy.dtype("bool")
+uint8 = numpy.dtype("uint8")
+int8 = numpy.dtype("int8")
+int16 = short = numpy.dtype("int16")
+int32 = int = numpy.dtype("int32")
+int64 = long = numpy.dtype("int64")
+float16 = half = numpy.dtype("float16")
+float32 = float = numpy.dtype("float32")
+float64 = double = numpy.dtype("float64")
+complex64 = cfloat = numpy.dtype("complex64")
+complex128 = cdouble = numpy.dtype("complex128")
+
+finfo = numpy.finfo
+iinfo = numpy.iinfo
+
+_default = [float32]
+
+
+def set_default_dtype(d: Any) -> None:
+    """Make Python's floats become tensors of another floating dtype than float32."""
+    d = numpy.dtype(d)
+    if d.kind != "f":
+        raise DtypeError("argument `d` of `set_default_dtype`", "a real floating dtype", str(d))
+    _default[0] = d
+
+
+def get_default_dtype() -> Any:
+    """The dtype that Python's floats become.
+
+    >>> get_default_dtype()
+    dtype('float32')
+    """
+    return _default[0]
+
+
+def of_number(value: Any) -> Any:
+    """The dtype that a Python number becomes."""
+    if isinstance(value, _Bool):
+        return bool
+    if isinstance(value, _Int):
+        return int64
+    if isinstance(value, _Float):
+        return _default[0]
+    return numpy.result_type(_default[0], complex64)
+
+
+def promote_types(type1: Any, type2: Any) -> Any:
+    """The smallest dtype for both; integers take on the dtype of reals.
+
+    >>> promote_types(int64, float32)
+    dtype('float32')
+    """
+    type1, type2 = numpy.dtype(type1), numpy.dtype(type2)
+    if inexact_dtypes[type1] != inexact_dtypes[type2]:
+        return type1 if inexact_dtypes[type1] else type2
+    return numpy.promote_types(type1, type2)
+
+
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+
+
+def _combined(higher: Any, lower: Any) -> Any:
+    """The dtype of two priorities, either of which may be empty (None)."""
+    if higher is None or lower is None:
+        return lower if higher is None else higher
+    if _KINDS[higher.kind] >= _KINDS[lower.kind]:
+        return higher
+    if higher.kind == "f":
+        return numpy.result_type(higher, complex64)
+    return lower if lower.kind in "fc" or higher.kind == "b" else higher
+
+
+def result_type(*values: Any) -> Any:
+    """The dtype of arithmetic between tensors, arrays and Python's numbers.
+
+    >>> import pullback.torch as torch
+    >>> torch.result_type(torch.arange(3), 0.5)
+    dtype('float32')
+    """
+    found: list[Any] = [None, None, None]
+    for value in values:
+        if isinstance(value, CoreTensor) or is_array(value):
+            data = value._data if isinstance(value, CoreTensor) else value
+            place, dtype = (0 if data.shape else 1), data.dtype
+        elif isinstance(value, (_Bool, _Int, _Float, _Complex)):
+            place, dtype = 2, of_number(value)
+        else:
+            continue
+        found[place] = dtype if found[place] is None else promote_types(found[place], dtype)
+    return _combined(_combined(found[0], found[1]), found[2])
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """A tensor in a dtype: itself, if it has it already."""
+    return x if x._data.dtype == dtype else OPS["astype"](x, dtype)
+
+
+def promoted(x: Any, y: Any, *, inexact: Any = False) -> tuple[Any, Any]:
+    """Two operands in the dtype of their result; Python's numbers are left, they adapt.
+
+    inexact  as for a division, whose result is never an integer
+    """
+    dtype = result_type(x, y)
+    if dtype is None:
+        return x, y
+    if inexact and not inexact_dtypes[dtype]:
+        dtype = _default[0]
+    return tuple(  # type: ignore[return-value]  # it has two
+        cast(v, dtype) if isinstance(v, CoreTensor)
+        else v.astype(dtype, copy=False) if is_array(v) else v
+        for v in (x, y)
+    )
+
+
+def floating(x: Any) -> Any:
+    """A tensor of integers or booleans in the default dtype; others as they are."""
+    return x if inexact_dtypes[x._data.dtype] else OPS["astype"](x, _default[0])

@@ -1,0 +1,245 @@
+"""Functions of each entry, in PyTorch's names; they are methods of tensors too.
+
+`abs` and `relu` have derivative 0 at their kink and `clamp` 1 at its bounds; `maximum` and
+`minimum` share a tie equally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import ops
+from ..core.op import OPS
+from ..errors import ArgumentError
+from .dtypes import float32, floating, promoted
+from .errors import as_runtime, guarded
+from .tensor import Tensor, tensor_of
+
+_FLOATING = {
+    name: name for name in (
+        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal",
+        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
+        "atanh", "erf", "erfc", "sigmoid",
+    )
+} | {
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh",
+    "arccosh": "acosh", "arctanh": "atanh", "special_expit": "sigmoid",
+}
+"""Of integers, these are of the default dtype."""
+
+_PLAIN = {
+    "abs": "abs", "absolute": "abs", "neg": "negative", "negative": "negative", "sign": "sign",
+    "sgn": "sign", "square": "square", "ceil": "ceil", "floor": "floor", "round": "round",
+    "trunc": "trunc", "fix": "trunc", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
+    "logical_not": "logical_not", "bitwise_not": "bitwise_invert", "relu": "relu", "conj": "conj",
+    "real": "real", "imag": "imag", "angle": "angle", "signbit": "signbit", "clone": "identity",
+    "positive": "positive",
+}
+
+_BINARY = {
+    name: name for name in (
+        "maximum", "minimum", "hypot", "logaddexp", "copysign", "logical_and", "logical_or",
+        "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "floor_divide", "remainder",
+        "atan2",
+    )
+} | {
+    "arctan2": "atan2", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
+    "gt": "greater", "ge": "greater_equal", "less": "less", "greater": "greater",
+    "less_equal": "less_equal", "greater_equal": "greater_equal", "not_equal": "not_equal",
+}
+
+__all__ = [
+    *_FLOATING, *_PLAIN, *_BINARY, "add", "addcdiv", "addcmul", "allclose", "clamp", "clamp_max",
+    "clamp_min", "clip", "div", "divide", "equal", "isclose", "lerp", "log_softmax", "logsumexp",
+    "masked_fill", "mul", "multiply", "pow", "softmax", "sub", "subtract", "true_divide", "where",
+]
+
+
+def _floating(operation: Callable[..., Any]) -> Callable[..., Any]:
+    def call(input: Any) -> Any:
+        return operation(input if input._data.dtype is float32 else floating(input))
+
+    return call
+
+
+def _pair(operation: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def call(input: Any, other: Any) -> Any:
+        return operation(*promoted(tensor_of(input), other))
+
+    return guarded(call, name)
+
+
+def _named(function: Callable[..., Any], name: str, operation: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{(OPS[operation].__doc__ or '').partition(chr(10))[0]}"
+    function.__module__ = __name__
+    return function
+
+
+for _name, _operation in _FLOATING.items():
+    globals()[_name] = _named(_floating(OPS[_operation]), _name, _operation)
+for _name, _operation in _PLAIN.items():
+    globals()[_name] = OPS[_operation]
+for _name, _operation in _BINARY.items():
+    globals()[_name] = _named(_pair(OPS[_operation], _name), _name, _operation)
+
+
+def _numbers(x: Any) -> Any:
+    return x if isinstance(x, Tensor) else tensor_of(x)
+
+
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """input + alpha · other."""
+    return input + (other if alpha == 1 else other * alpha)
+
+
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """input - alpha · other."""
+    return input - (other if alpha == 1 else other * alpha)
+
+
+def mul(input: Any, other: Any) -> Any:
+    """input · other."""
+    return input * other
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """input / other; as it is, or rounded by "trunc" or "floor".
+
+    >>> import pullback.torch as torch
+    >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode="floor")
+    tensor([ 3, -4])
+    """
+    if rounding_mode is None:
+        return input / other
+    if rounding_mode == "floor":
+        return input // other
+    if rounding_mode != "trunc":
+        raise as_runtime(ArgumentError(
+            "argument `rounding_mode` of `div`", "None, 'trunc' or 'floor'", repr(rounding_mode)
+        ))
+    quotient, whole = input / other, (input // other).dtype
+    return ops.astype(ops.trunc(quotient), whole, copy=False)
+
+
+def pow(input: Any, exponent: Any) -> Any:
+    """input to the power of exponent; either may be a number."""
+    return input**exponent
+
+
+multiply, subtract, divide, true_divide = mul, sub, div, div
+
+
+@guarded
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """The entries put between two bounds, of which one may be missing.
+
+    >>> import pullback.torch as torch
+    >>> torch.tensor([-1.5, 0.2]).clamp(min=0)
+    tensor([0.0000, 0.2000])
+    """
+    if min is None and max is None:
+        raise as_runtime(ArgumentError("`clamp`", "min, max or both", "neither"))
+    for bound in (min, max):
+        if bound is not None:
+            input, _ = promoted(input, bound)
+    return ops.clip(input, min, max)
+
+
+clip = clamp
+
+
+def clamp_min(input: Any, min: Any) -> Any:
+    """The entries, raised to `min` where they are below."""
+    return clamp(input, min=min)
+
+
+def clamp_max(input: Any, max: Any) -> Any:
+    """The entries, lowered to `max` where they are above."""
+    return clamp(input, max=max)
+
+
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    """input + weight · (end - input)."""
+    return input + weight * (end - input)
+
+
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """input + value · tensor1 · tensor2."""
+    return input + value * (tensor1 * tensor2)
+
+
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """input + value · tensor1 / tensor2."""
+    return input + value * (tensor1 / tensor2)
+
+
+@guarded
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """The entries of input where the condition holds, those of other elsewhere.
+
+    With the condition alone, the positions where it holds, an index tensor for each axis.
+    """
+    if input is None and other is None:
+        return ops.nonzero(condition)
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        input = tensor_of(input)
+    first, second = (promoted(input, other) if isinstance(input, Tensor)
+                     else promoted(other, input)[::-1])
+    return ops.where(condition, first, second)
+
+
+@guarded
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    """The entries, but `value` where the mask holds.
+
+    >>> import pullback.torch as torch
+    >>> torch.ones(2).masked_fill(torch.tensor([True, False]), 0.0)
+    tensor([0., 1.])
+    """
+    filled = ops.where(mask, value, input)
+    return filled if filled.dtype == input.dtype else ops.astype(filled, input.dtype)
+
+
+def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """exp(x) / Σ exp(x) along an axis."""
+    return ops.softmax(input if dtype is None else input.to(dtype), axis=dim)
+
+
+def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """log(exp(x) / Σ exp(x)) along an axis."""
+    return ops.log_softmax(input if dtype is None else input.to(dtype), axis=dim)
+
+
+def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
+    """log Σ exp(x) along axes."""
+    return ops.logsumexp(input, axis=tuple(dim) if isinstance(dim, list) else dim,
+                         keepdims=keepdim)
+
+
+@guarded
+def isclose(
+    input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
+    """Whether |input - other| ≤ atol + rtol · |other|; infinities are close to themselves."""
+    x, y = input.detach(), other.detach()
+    same = x == y
+    # Where both are infinite of one sign the difference is no number, and `same` has decided.
+    gap = ops.abs(ops.where(same, 0, x) - ops.where(same, 0, y))
+    found = same | (ops.isfinite(y) & (gap <= atol + rtol * ops.abs(y)))
+    return found | (ops.isnan(x) & ops.isnan(y)) if equal_nan else found
+
+
+def allclose(
+    input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Whether `isclose` holds for all entries."""
+    return bool(ops.all(isclose(input, other, rtol, atol, equal_nan)).item())
+
+
+def equal(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape and entries."""
+    if tuple(input.shape) != tuple(other.shape):
+        return False
+    return bool(ops.all(ops.equal(input, other)).item())

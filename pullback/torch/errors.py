@@ -1,0 +1,63 @@
+"""The core's errors as PyTorch's users catch them: members of the RuntimeError family as well.
+
+An error keeps its class, so `except ValueError` and `except pullback.errors.ShapeError` still
+work; a wrong index stays an `IndexError` and an argument of a wrong type a `TypeError`, as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from ..errors import DtypeError, PullbackError, ShapeError
+
+__all__ = ["as_runtime", "guarded", "guarded_pull"]
+
+_twins: dict[type, type] = {}
+
+
+def as_runtime(error: Exception, who: str = "operation") -> Exception:
+    """The error as one that `except RuntimeError` catches too, if PyTorch's would be.
+
+    >>> from pullback.errors import ArgumentError
+    >>> isinstance(as_runtime(ArgumentError("x", "a leaf", "none")), RuntimeError)
+    True
+    """
+    if isinstance(error, (RuntimeError, IndexError)):
+        return error
+    if not isinstance(error, PullbackError):  # an array library's own
+        error = ShapeError(f"`{who}`", "operands whose shapes fit", str(error))
+    elif not isinstance(error, (ValueError, DtypeError)):
+        return error
+    cls = type(error)
+    twin = _twins.get(cls)
+    if twin is None:
+        body = {"__module__": cls.__module__, "__doc__": cls.__doc__}
+        twin = _twins[cls] = type(cls.__name__, (cls, RuntimeError), body)
+    return twin(error.who, error.expected, error.got, error.fix)
+
+
+def guarded(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+    """The function with its errors in PyTorch's families, an array library's among them."""
+    return _guarded(function, (ValueError, DtypeError), name)
+
+
+def guarded_pull(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+    """The same for what runs the user's own code, whose errors are left alone."""
+    return _guarded(function, (PullbackError,), name)
+
+
+def _guarded(
+    function: Callable[..., Any], kinds: tuple[type[Exception], ...], name: str
+) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except kinds as error:
+            raise as_runtime(error, call.__name__) from None
+
+    if name:
+        call.__name__ = name
+    return call

@@ -1,0 +1,231 @@
+"""Taking and putting entries by index, sorting, and products of matrices; methods too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .. import ops
+from ..errors import ShapeError
+from .errors import guarded
+from .reductions import ValuesIndices
+
+__all__ = [
+    "addmm", "argsort", "baddbmm", "bmm", "dot", "einsum", "gather", "index_add", "index_select",
+    "inner", "masked_select", "matmul", "mm", "mv", "nonzero", "outer", "scatter", "scatter_add",
+    "sort", "take", "take_along_dim", "tensordot", "topk", "trace", "unique",
+]
+
+
+# By index -----------------------------------------------------------------------------------
+
+
+def _along(index: Any, dim: int) -> tuple[Any, ...]:
+    """The index that moves along one axis by `index`, and by position along the others."""
+    shape = tuple(index.shape)
+    parts: list[Any] = [
+        numpy.arange(n).reshape((-1,) + (1,) * (len(shape) - i - 1)) for i, n in enumerate(shape)
+    ]
+    parts[dim] = index
+    return tuple(parts)
+
+
+@guarded
+def gather(input: Any, dim: int, index: Any) -> Any:
+    """input[i][index[i][j]][k] for each i, j, k of the index, here for dim = 1.
+
+    >>> import pullback.torch as torch
+    >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).gather(1, torch.tensor([[1], [0]]))
+    tensor([[2.],
+            [3.]])
+    """
+    return ops.getitem(input, _along(index, dim))
+
+
+@guarded
+def take_along_dim(input: Any, indices: Any, dim: int) -> Any:
+    """The entries at positions along one axis; other axes broadcast."""
+    return ops.take_along_axis(input, indices, axis=dim)
+
+
+def _source(src: Any, index: Any) -> Any:
+    """The part of what is put that the index has places for."""
+    if not getattr(src, "shape", ()) or tuple(src.shape) == tuple(index.shape):
+        return src
+    return ops.getitem(src, tuple([slice(0, n) for n in index.shape]))
+
+
+@guarded
+def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """A copy in which entries of src are put where `gather` would take them from."""
+    return ops.set_at(input, _source(src, index), _along(index, dim))
+
+
+@guarded
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """A copy to which entries of src are added where `gather` would take them from."""
+    return ops.add_at(input, _source(src, index), _along(index, dim))
+
+
+@guarded
+def index_select(input: Any, dim: int, index: Any) -> Any:
+    """The slices at positions along an axis."""
+    return ops.take(input, index, axis=dim)
+
+
+@guarded
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
+    """A copy to which slices are added at positions along an axis."""
+    at = (slice(None),) * (dim % len(input.shape)) + (index,)
+    return ops.add_at(input, source if alpha == 1 else source * alpha, at)
+
+
+@guarded
+def take(input: Any, index: Any) -> Any:
+    """The entries at positions in the flattened tensor."""
+    return ops.getitem(ops.reshape(input, (-1,)), index)
+
+
+@guarded
+def masked_select(input: Any, mask: Any) -> Any:
+    """The entries where a mask holds, in one axis."""
+    x, m = ops.broadcast_arrays(input, mask)
+    return ops.getitem(x, m)
+
+
+@guarded
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    """The positions of entries that are not zero: a row for each; or an index for each axis."""
+    found = ops.nonzero(input)
+    return found if as_tuple else ops.stack(list(found), axis=1)
+
+
+# By order -----------------------------------------------------------------------------------
+
+
+@guarded
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """The entries in order along an axis, and where they were.
+
+    >>> import pullback.torch as torch
+    >>> torch.tensor([2.0, 1.0]).sort().indices
+    tensor([1, 0])
+    """
+    indices = ops.argsort(input, axis=dim, descending=descending, stable=True)
+    return ValuesIndices(ops.take_along_axis(input, indices, axis=dim), indices)
+
+
+@guarded
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Where the entries in order along an axis are."""
+    return ops.argsort(input, axis=dim, descending=descending, stable=True)
+
+
+@guarded
+def topk(
+    input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> Any:
+    """The k largest (or smallest) entries along an axis, best first, and where they are."""
+    return ValuesIndices(*ops.top_k(input, k, axis=dim, mode="largest" if largest else "smallest"))
+
+
+@guarded
+def unique(input: Any) -> Any:
+    """The different entries, in order."""
+    return ops.unique_values(input)
+
+
+# Products -----------------------------------------------------------------------------------
+
+
+def _axes(name: str, *given: tuple[Any, int]) -> None:
+    for x, count in given:
+        if len(x.shape) != count:
+            raise ShapeError(f"`{name}`", f"{count} axes", f"shape {tuple(x.shape)}", "use matmul")
+
+
+def matmul(input: Any, other: Any) -> Any:
+    """The product of vectors, matrices or stacks of them."""
+    return input @ other
+
+
+@guarded
+def mm(input: Any, mat2: Any) -> Any:
+    """The product of two matrices."""
+    _axes("mm", (input, 2), (mat2, 2))
+    return input @ mat2
+
+
+@guarded
+def bmm(input: Any, mat2: Any) -> Any:
+    """The products of two stacks of matrices."""
+    _axes("bmm", (input, 3), (mat2, 3))
+    return input @ mat2
+
+
+@guarded
+def mv(input: Any, vec: Any) -> Any:
+    """The product of a matrix and a vector."""
+    _axes("mv", (input, 2), (vec, 1))
+    return input @ vec
+
+
+@guarded
+def dot(input: Any, tensor: Any) -> Any:
+    """The product of two vectors."""
+    _axes("dot", (input, 1), (tensor, 1))
+    return input @ tensor
+
+
+@guarded
+def inner(input: Any, other: Any) -> Any:
+    """The products of the last axes."""
+    if not input.shape or not other.shape:
+        return input * other
+    return ops.tensordot(input, other, axes=([-1], [-1]))
+
+
+@guarded
+def outer(input: Any, vec2: Any) -> Any:
+    """All products of an entry of one vector and one of another."""
+    return ops.outer(input, vec2)
+
+
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """beta · input + alpha · mat1 @ mat2."""
+    product = mm(mat1, mat2)
+    return (input if beta == 1 else beta * input) + (product if alpha == 1 else alpha * product)
+
+
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """beta · input + alpha · batch1 @ batch2, for stacks of matrices."""
+    product = bmm(batch1, batch2)
+    return (input if beta == 1 else beta * input) + (product if alpha == 1 else alpha * product)
+
+
+@guarded
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """Products summed over axes of both."""
+    return ops.tensordot(a, b, axes=dims)
+
+
+@guarded
+def einsum(equation: str, *operands: Any) -> Any:
+    """Products summed over repeated letters.
+
+    >>> import pullback.torch as torch
+    >>> torch.einsum("ij,j->i", torch.ones(2, 3), torch.ones(3))
+    tensor([3., 3.])
+    """
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    return ops.einsum(equation.replace(" ", ""), *operands)
+
+
+@guarded
+def trace(input: Any) -> Any:
+    """The sum of the diagonal of a matrix."""
+    _axes("trace", (input, 2))
+    steps = numpy.arange(min(input.shape))
+    return ops.sum(ops.getitem(input, (steps, steps)))

@@ -1,0 +1,130 @@
+"""Binds functions to `Tensor` as methods, and gives those that compute a twin in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from .. import ops
+from ..core.inplace import check_writable, overwrite
+from ..core.tensor import raw
+from . import creation, dtypes, elementwise, indexing, reductions, shaping
+from .errors import guarded
+from .operators import in_place
+from .tensor import Tensor, tensor_of
+
+_NO_METHODS = {"broadcast_tensors", "cat", "concat", "einsum", "meshgrid", "stack", "tensordot"}
+"""Functions whose first argument is not a tensor."""
+
+_IN_PLACE = (
+    *elementwise._FLOATING, "abs", "neg", "negative", "sign", "square", "ceil", "floor", "round",
+    "trunc", "relu", "logical_not", "add", "sub", "mul", "div", "multiply", "subtract", "divide",
+    "pow", "clamp", "clip", "clamp_min", "clamp_max", "lerp", "addcmul", "addcdiv", "masked_fill",
+    "remainder", "floor_divide", "cumsum", "cumprod", "tril", "triu", "scatter", "scatter_add",
+    "index_add", "addmm", "eq", "ne", "lt", "le", "gt", "ge", "atan2", "hypot",
+)
+
+_CASTS = {
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16,
+    "int": dtypes.int32, "long": dtypes.int64, "short": dtypes.int16, "bool": dtypes.bool,
+    "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
+}
+
+
+def _caster(dtype: Any, name: str) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        return dtypes.cast(self, dtype)
+
+    method.__name__ = name
+    method.__doc__ = f"The tensor in {dtype}; itself if it is so already."
+    return method
+
+
+def _where(self: Any, condition: Any, other: Any) -> Any:
+    """The entries where the condition holds, those of other elsewhere."""
+    return elementwise.where(condition, self, other)
+
+
+def _filled(self: Any, value: Any) -> Any:
+    value = tensor_of(value)
+    return ops.astype(ops.broadcast_to(value, self.shape), self.dtype)
+
+
+def _copied(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    return _filled(self, src)
+
+
+def _zeros(self: Any) -> Any:
+    return creation.zeros_like(self)
+
+
+def _index_filled(self: Any, dim: int, index: Any, value: Any) -> Any:
+    """A copy with one value at positions along an axis."""
+    return ops.set_at(self, value, (slice(None),) * (dim % len(self.shape)) + (index,))
+
+
+def _normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+    """Fill it with normal numbers, in place."""
+    check_writable(self, "normal_")
+    return overwrite(
+        self, creation.drawn("normal", self.shape, self.dtype, generator) * std + mean, "normal_"
+    )
+
+
+def _uniform_(self: Any, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
+    """Fill it with numbers from [a, b), all equally likely, in place."""
+    check_writable(self, "uniform_")
+    drawn = creation.drawn("uniform", self.shape, self.dtype, generator)
+    return overwrite(self, drawn * (b - a) + a, "uniform_")
+
+
+def _bernoulli_(self: Any, p: float = 0.5, *, generator: Any = None) -> Any:
+    """Fill it with 1, with probability p, and 0, in place."""
+    check_writable(self, "bernoulli_")
+    drawn = creation.drawn("uniform", self.shape, dtypes.float64, generator)
+    return overwrite(self, numpy.asarray(drawn < raw(p)).astype(self.dtype), "bernoulli_")
+
+
+def _new(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, dtype: Any = None, **how: Any) -> Any:
+        return function(*args, dtype=dtype or self.dtype, **how)
+
+    method.__name__ = name
+    method.__doc__ = f"`torch.{name[4:]}`, in the dtype of this tensor."
+    return method
+
+
+def _reversed(self: Any) -> Any:
+    """The axes in reverse order."""
+    return ops.permute_dims(self, tuple(range(len(self.shape)))[::-1])
+
+
+def _bind() -> None:
+    for module in (elementwise, reductions, shaping, indexing):
+        for name in module.__all__:
+            if name not in _NO_METHODS:
+                setattr(Tensor, name, getattr(module, name))
+    Tensor.where = _where  # type: ignore[attr-defined]
+    Tensor.T = property(_reversed)  # type: ignore[attr-defined]
+    Tensor.bernoulli = creation.bernoulli  # type: ignore[attr-defined]
+    Tensor.index_fill = guarded(_index_filled, "index_fill")  # type: ignore[attr-defined]
+    # These are attributes there.
+    for name in ("real", "imag"):
+        setattr(Tensor, name, property(getattr(elementwise, name)))
+    for name, dtype in _CASTS.items():
+        setattr(Tensor, name, _caster(dtype, name))
+    for name in _IN_PLACE:
+        setattr(Tensor, name + "_", in_place(getattr(Tensor, name), name + "_"))
+    twins = {"fill_": _filled, "copy_": _copied, "zero_": _zeros, "index_fill_": _index_filled}
+    for name, function in twins.items():
+        setattr(Tensor, name, in_place(function, name))
+    for function in (_normal_, _uniform_, _bernoulli_):
+        name = function.__name__[1:]
+        setattr(Tensor, name, guarded(function, name))
+    for name in ("zeros", "ones", "empty", "full", "tensor"):
+        setattr(Tensor, "new_" + name, _new(getattr(creation, name), "new_" + name))
+
+
+_bind()

@@ -1,0 +1,157 @@
+"""Python's operators with PyTorch's promotion and errors.
+
+Two floating tensors of one dtype, and a floating tensor and a Python number, go straight to the
+core's operation; what remains is brought to the dtype of the result first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.op import OPS
+from ..core.tensor import Tensor as CoreTensor
+from ..core.tensor import wrap
+from ..errors import DtypeError
+from ..ops.indexing import assign_at
+from ..ops.operators import _inplace
+from .dtypes import float32, float64, promoted
+from .errors import as_runtime, guarded
+from .tensor import Tensor, tensor_of
+
+Binary = Callable[[Any, Any], Any]
+
+
+def _straight(name: str, *, inexact: bool = False) -> Binary:
+    """x + y and its kin."""
+    operate = OPS[name].op.operate  # type: ignore[attr-defined]
+
+    def method(self: Any, other: Any, /) -> Any:
+        dtype = self._data.dtype
+        try:
+            if (
+                other._data.dtype is dtype if other.__class__ is Tensor
+                else other.__class__ is float or other.__class__ is int
+            ) and (dtype is float32 or dtype is float64):
+                return operate(self, other)
+            return operate(*_fit(self, other, inexact))
+        except ValueError as error:
+            raise as_runtime(error, name) from None
+
+    return method
+
+
+def _fit(x: Any, other: Any, inexact: bool) -> tuple[Any, Any]:
+    if isinstance(other, (list, tuple)):
+        other = tensor_of(other)
+    return promoted(x, other, inexact=inexact)
+
+
+def _forward(function: Callable[..., Any], name: str, *, inexact: bool = False) -> Binary:
+    """The operators that are not in so much of a hurry."""
+
+    def method(self: Any, other: Any, /) -> Any:
+        try:
+            return function(*_fit(self, other, inexact))
+        except ValueError as error:
+            raise as_runtime(error, name) from None
+
+    return method
+
+
+def _reflected(function: Callable[..., Any], name: str, *, inexact: bool = False) -> Binary:
+    def method(self: Any, other: Any, /) -> Any:
+        x, y = _fit(self, other, inexact)
+        try:
+            return function(y, x)
+        except ValueError as error:
+            raise as_runtime(error, name) from None
+
+    return method
+
+
+def _power(self: Any, exponent: Any, /) -> Any:
+    """x ** y."""
+    if exponent.__class__ is int:  # also a whole tensor's power is whole
+        return CoreTensor.__pow__(self, exponent)
+    x, y = _fit(self, exponent, inexact=False)
+    try:
+        return CoreTensor.__pow__(x, y)
+    except ValueError as error:
+        raise as_runtime(error, "pow") from None
+
+
+def _product(self: Any, other: Any, /) -> Any:
+    """The matrix product, of tensors of one dtype."""
+    if self._data.dtype is not other._data.dtype and self._data.dtype != other._data.dtype:
+        raise as_runtime(DtypeError(
+            "`matmul`", "two tensors of one dtype", f"{self.dtype} and {other.dtype}",
+            "convert one of them, as with y.to(x.dtype)",
+        ))
+    try:
+        return _matmul(self, other)
+    except ValueError as error:
+        raise as_runtime(error, "matmul") from None
+
+
+_matmul: Any = OPS["matmul"].op.operate  # type: ignore[attr-defined]
+
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_BITS = {
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+}
+_WHOLE = {"floordiv": "floor_divide", "mod": "remainder", **_BITS}
+_IN_PLACE = ("add", "sub", "mul", "truediv", "matmul", "pow", *_WHOLE)
+
+
+def _bind() -> None:
+    def put(name: str, function: Any) -> None:
+        setattr(Tensor, f"__{name}__", function)
+
+    put("add", _straight("add"))
+    put("radd", Tensor.__add__)  # type: ignore[operator]
+    put("mul", _straight("multiply"))
+    put("rmul", Tensor.__mul__)  # type: ignore[operator]
+    put("sub", _straight("subtract"))
+    put("truediv", _straight("divide", inexact=True))
+    put("rsub", _reflected(OPS["subtract"], "subtract"))
+    put("rtruediv", _reflected(OPS["divide"], "divide", inexact=True))
+    put("pow", _power)
+    put("rpow", _reflected(OPS["pow"], "pow"))
+    put("matmul", _product)
+    for name, operation in _WHOLE.items():
+        put(name, _forward(OPS[operation], operation))
+        put("r" + name, _reflected(OPS[operation], operation))
+    for name in _COMPARISONS:
+        put(name, guarded(getattr(CoreTensor, f"__{name}__"), name))
+    for name in _IN_PLACE:
+        put("i" + name, guarded(_inplace("i" + name, getattr(Tensor, f"__{name}__")), "i" + name))
+    put("setitem", guarded(_assign, "setitem"))
+
+
+def _assign(self: Any, index: Any, value: Any, /) -> None:
+    """x[index] = value, in place."""
+    assign_at(self, index, value)
+
+
+_bind()
+
+
+def in_place(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The twin of a function that writes its result over its first argument, and returns that."""
+
+    def computed(self: Any, how: tuple[tuple[Any, ...], dict[str, Any]], /) -> Any:
+        value = function(self, *how[0], **how[1])
+        if value._data is self._data:  # the function had nothing to do
+            value = wrap(type(self), value._data, value._node)
+        return value
+
+    write = _inplace(name, computed)
+
+    def method(self: Any, *args: Any, **keywords: Any) -> Any:
+        return write(self, (args, keywords))
+
+    method.__name__ = name
+    method.__doc__ = f"`{name[:-1]}`, written in place over the tensor, which is returned."
+    return guarded(method)

@@ -1,0 +1,186 @@
+"""Sums, extremes and the like, with PyTorch's `dim` and `keepdim`; they are methods too.
+
+`max` and `min` of a whole tensor, `amax` and `amin` share the gradient among entries that tie;
+along one axis the entry whose index is returned receives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy
+
+from .. import ops
+from ..core.tensor import Tensor as CoreTensor
+from ..core.tensor import is_inexact
+from ..errors import DtypeError
+from .elementwise import maximum, minimum  # type: ignore[attr-defined]  # made in a loop there
+from .errors import as_runtime, guarded
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum",
+    "max", "mean", "min", "norm", "prod", "std", "sum", "var",
+]
+
+
+class ValuesIndices(NamedTuple):
+    """Entries along an axis and where they are."""
+
+    values: Any
+    indices: Any
+
+
+def axes(dim: Any) -> Any:
+    """An axis, a tuple of them, or None for all."""
+    if isinstance(dim, (list, tuple)):
+        return tuple(dim) or None
+    return dim
+
+
+@guarded
+def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The sum over all axes, or some.
+
+    >>> import pullback.torch as torch
+    >>> torch.ones(2, 3).sum(dim=0)
+    tensor([2., 2., 2.])
+    """
+    if dtype is None:
+        return ops.sum(input, axis=axes(dim), keepdims=keepdim)
+    return ops.sum(input, axis=axes(dim), keepdims=keepdim, dtype=numpy.dtype(dtype))
+
+
+@guarded
+def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The mean over all axes, or some; of floating tensors only."""
+    if dtype is not None:
+        input = ops.astype(input, numpy.dtype(dtype))
+    if not is_inexact(input):
+        raise as_runtime(DtypeError(
+            "`mean`", "a floating or complex dtype", f"{input.dtype}", "write x.float().mean()"
+        ))
+    return ops.mean(input, axis=axes(dim), keepdims=keepdim)
+
+
+@guarded
+def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The product over all axes, or one."""
+    if dtype is not None:
+        input = ops.astype(input, numpy.dtype(dtype))
+    return ops.prod(input, axis=dim, keepdims=keepdim)
+
+
+def _spread(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def call(
+        input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+        correction: float = 1,
+    ) -> Any:
+        if isinstance(dim, bool):  # std(unbiased)
+            dim, unbiased = None, dim
+        if unbiased is not None:
+            correction = int(unbiased)
+        return function(input, axis=axes(dim), correction=correction, keepdims=keepdim)
+
+    call.__doc__ = (
+        f"The {'variance' if name == 'var' else 'standard deviation'} over all axes, or some.\n\n"
+        "    Divided by n - correction, where unbiased=False is correction=0.\n    "
+    )
+    return guarded(call, name)
+
+
+var, std = _spread(ops.var, "var"), _spread(ops.std, "std")
+
+
+def _extreme(
+    whole: Callable[..., Any], pair: Callable[..., Any], position: Callable[..., Any], name: str
+) -> Callable[..., Any]:
+    def call(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None:
+            return whole(input)
+        if isinstance(dim, CoreTensor):
+            return pair(input, dim)
+        if not len(input.shape):
+            return ValuesIndices(ops.identity(input), position(input))
+        indices = position(input, axis=dim, keepdims=True)
+        values = ops.take_along_axis(input, indices, axis=dim)
+        if not keepdim:
+            values, indices = ops.squeeze(values, axis=dim), ops.squeeze(indices, axis=dim)
+        return ValuesIndices(values, indices)
+
+    call.__doc__ = (
+        f"The {name} entry of all; with `dim`, those along an axis and their indices.\n\n"
+        "    With another tensor in its place, the elementwise choice between the two.\n    "
+    )
+    return guarded(call, name)
+
+
+max = _extreme(ops.max, maximum, ops.argmax, "max")
+min = _extreme(ops.min, minimum, ops.argmin, "min")
+
+
+@guarded
+def amax(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The largest entry over axes."""
+    return ops.max(input, axis=axes(dim), keepdims=keepdim)
+
+
+@guarded
+def amin(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The smallest entry over axes."""
+    return ops.min(input, axis=axes(dim), keepdims=keepdim)
+
+
+@guarded
+def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The index of the largest entry along an axis, or in the flattened tensor."""
+    return ops.argmax(input, axis=dim, keepdims=keepdim)
+
+
+@guarded
+def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The index of the smallest entry along an axis, or in the flattened tensor."""
+    return ops.argmin(input, axis=dim, keepdims=keepdim)
+
+
+@guarded
+def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether all entries are true (not zero)."""
+    return ops.all(input, axis=axes(dim), keepdims=keepdim)
+
+
+@guarded
+def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether some entry is true (not zero)."""
+    return ops.any(input, axis=axes(dim), keepdims=keepdim)
+
+
+@guarded
+def count_nonzero(input: Any, dim: Any = None) -> Any:
+    """How many entries are not zero."""
+    return ops.count_nonzero(input, axis=axes(dim))
+
+
+@guarded
+def cumsum(input: Any, dim: int) -> Any:
+    """The sums of the first entries along an axis."""
+    return ops.cumulative_sum(input, axis=dim)
+
+
+@guarded
+def cumprod(input: Any, dim: int) -> Any:
+    """The products of the first entries along an axis."""
+    return ops.cumulative_prod(input, axis=dim)
+
+
+@guarded
+def norm(input: Any, p: float | str = "fro", dim: Any = None, keepdim: bool = False) -> Any:
+    """(Σ |x|^p)^(1/p) over all axes, or some; "fro" is p = 2. The derivative at 0 is 0.
+
+    >>> import pullback.torch as torch
+    >>> torch.tensor([3.0, 4.0]).norm()
+    tensor(5.)
+    """
+    order = 2.0 if p == "fro" else inf if p == "inf" else float(p)
+    return ops.vector_norm(input, axis=axes(dim), keepdims=keepdim, ord=order)

@@ -1,0 +1,303 @@
+"""`torch.Tensor`: the core's tensor with PyTorch's members. Its methods are bound in `methods`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy
+
+from ..arrays import SCALARS, adapters, is_array
+from ..core.node import Leaf, notes
+from ..core.tensor import Tensor as CoreTensor
+from ..core.tensor import inexact_dtypes, to_array, wrap
+from ..errors import ArgumentError, ArgumentTypeError
+from . import dtypes
+from .errors import as_runtime, guarded, guarded_pull
+
+__all__ = ["Size", "Tensor"]
+
+
+class Size(tuple[int, ...]):
+    """The lengths of a tensor's axes, which a tuple of them equals."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of entries.
+
+        >>> Size((2, 3)).numel()
+        6
+        """
+        total = 1
+        for length in self:
+            total *= length
+        return total
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+
+class Tensor(CoreTensor):
+    """An array that remembers how it was computed, as PyTorch's users know it.
+
+    `Tensor(data)` has the default dtype, `Tensor(2, 3)` is zeros of that shape; `torch.tensor`
+    looks at the data for a dtype.
+
+    >>> import pullback.torch as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ()
+    _out: ClassVar[type[CoreTensor]]
+
+    def __init__(self, *data: Any, requires_grad: bool = False) -> None:
+        dtype = dtypes.get_default_dtype()
+        if len(data) == 1 and not isinstance(data[0], int):
+            array = to_array(data[0])
+            super().__init__(adapters[array.__class__].asarray(array, dtype), requires_grad)
+        else:
+            super().__init__(numpy.zeros(data or (0,), dtype), requires_grad)
+
+    # What it is -------------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Any:
+        """The same values, sharing memory, with no history. Set it to change what the values are.
+
+        >>> import pullback.torch as torch
+        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> w.data -= 0.5
+        >>> w
+        tensor([0.5000, 1.5000], requires_grad=True)
+        """
+        return wrap(self._out, self._data)
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, CoreTensor):
+            raise ArgumentTypeError("x.data = …", "a tensor", f"a {type(value).__name__}")
+        self._data = value._data
+        node = self._node
+        if isinstance(node, Leaf):
+            node.data, node.shape, node.dtype = self._data, self.shape, self._data.dtype
+
+    @property
+    def device(self) -> Any:
+        """Where the memory is: always "cpu"."""
+        return "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        """False: memory is the processor's."""
+        return False
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this computed tensor."""
+        found = None if self.is_leaf else notes.get(self._node)  # type: ignore[arg-type]
+        return found is not None and found.retains
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an entry."""
+        return int(self._data.dtype.itemsize)
+
+    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]
+        """The lengths of the axes, or of one.
+
+        >>> import pullback.torch as torch
+        >>> torch.ones(2, 3).size(), torch.ones(2, 3).size(-1)
+        (torch.Size([2, 3]), 3)
+        """
+        return Size(self._data.shape) if dim is None else self._data.shape[dim]
+
+    def dim(self) -> int:
+        """The number of axes."""
+        return len(self._data.shape)
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of entries."""
+        return Size(self._data.shape).numel()
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """The bytes of an entry."""
+        return self.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Whether the entries are real floating numbers."""
+        return inexact_dtypes[self._data.dtype] and not self.is_complex()
+
+    def is_complex(self) -> bool:
+        """Whether the entries are complex."""
+        return str(self._data.dtype).startswith("complex")
+
+    def is_contiguous(self) -> bool:
+        """Whether the entries lie in memory in row-major order, without gaps."""
+        return bool(numpy.asarray(self._data).flags.c_contiguous)
+
+    def data_ptr(self) -> int:
+        """The address of the first entry."""
+        return int(numpy.asarray(self._data).ctypes.data)
+
+    # Out of here ------------------------------------------------------------------------------
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The values as a NumPy array that shares memory.
+
+        force  also of a tensor that requires a gradient, which is a `RuntimeError` otherwise
+
+        >>> import pullback.torch as torch
+        >>> torch.tensor([1.0, 2.0]).numpy()
+        array([1., 2.], dtype=float32)
+        """
+        if self.requires_grad and not force:
+            raise as_runtime(ArgumentError(
+                "numpy() of a tensor that requires grad", "a tensor without history",
+                "one whose gradient would be lost", "use x.detach().numpy()",
+            ))
+        return numpy.asarray(self._data)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return numpy.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def item(self) -> Any:
+        """The one entry as a Python number."""
+        try:
+            return numpy.asarray(self._data).item()
+        except ValueError:
+            raise as_runtime(ArgumentError(
+                "item() of a tensor", "one entry", f"{self.numel()}", "use tolist(), or index it"
+            )) from None
+
+    def tolist(self) -> Any:
+        """The entries as nested lists of Python numbers."""
+        return numpy.asarray(self._data).tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self.item()) if self.numel() == 1 else self._not_a_condition()
+
+    def _not_a_condition(self) -> bool:
+        raise as_runtime(ArgumentError(
+            "bool() of a tensor", "one entry: with more it is ambiguous", f"shape {self.shape}",
+            "use x.any() or x.all()",
+        ))
+
+    def __index__(self) -> int:
+        return int(numpy.asarray(self._data).__index__())
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(numpy.any(numpy.asarray(self._data) == to_array(value)))
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (type(self), numpy.asarray(self._data), self.requires_grad)
+
+    def __repr__(self) -> str:
+        name = "Parameter containing:\ntensor" if type(self).__name__ == "Parameter" else "tensor"
+        values = numpy.asarray(self._data)
+        show = {"float_kind": _shown(values)} if values.dtype.kind == "f" else None
+        text = numpy.array2string(
+            values, separator=", ", prefix="tensor(", formatter=show,  # type: ignore[arg-type]
+        )
+        dtype = values.dtype
+        tail = "" if dtype in (dtypes.float32, dtypes.int64, dtypes.bool) else f", dtype={dtype}"
+        if self._node is not None and not self.is_leaf:
+            tail += f", grad_fn=<{self._node.name()}>"
+        elif self.requires_grad:
+            tail += ", requires_grad=True"
+        return f"{name}({text}{tail})"
+
+    # Its life ---------------------------------------------------------------------------------
+
+    def detach_(self) -> Tensor:
+        """Forget the history, in place."""
+        self._node = None
+        return self
+
+    backward = guarded_pull(CoreTensor.backward)
+    requires_grad_ = guarded(CoreTensor.requires_grad_)
+    register_hook = guarded(CoreTensor.register_hook)
+    retain_grad = guarded(CoreTensor.retain_grad)
+
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, **how: Any) -> Any:
+        """The tensor in another dtype, given as such or as another tensor's; itself if it has it.
+
+        >>> import pullback.torch as torch
+        >>> torch.ones(2).to(torch.float64).dtype
+        dtype('float64')
+        """
+        for given in args:
+            if isinstance(given, CoreTensor):
+                dtype = given.dtype
+            elif given != "cpu" and not isinstance(given, bool):
+                dtype = numpy.dtype(given)
+        if device not in (None, "cpu"):
+            raise as_runtime(ArgumentError("to() of a tensor", "the device cpu", repr(device)))
+        return self if dtype is None else dtypes.cast(self, numpy.dtype(dtype))
+
+    def type(self, dtype: Any = None) -> Any:
+        """The name of the dtype; or the tensor in another one."""
+        return f"torch.{self._data.dtype}" if dtype is None else self.to(dtype)
+
+    def type_as(self, other: Any) -> Any:
+        """The tensor in the dtype of another."""
+        return self.to(other.dtype)
+
+    def cpu(self) -> Any:
+        """The tensor itself."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        copied: Any = guarded(super().__deepcopy__)(memo)
+        if self.grad is not None and self.is_leaf:
+            copied.grad = wrap(self._out, numpy.array(self.grad._data))
+        return copied
+
+
+Tensor._out = Tensor
+
+
+def _shown(values: Any) -> Any:
+    """How entries are printed: whole numbers as `2.`, others with four digits."""
+    finite = values[numpy.isfinite(values)]
+    if finite.size and (finite != numpy.rint(finite)).any():
+        largest = abs(finite).max()
+        smallest = abs(finite[finite != 0]).min()
+        form = "{:.4f}" if largest < 1e5 and smallest > 1e-4 else "{:.4e}"
+    else:
+        form = "{:.0f}."
+    return lambda v: form.format(v) if numpy.isfinite(v) else str(v)
+
+
+def _rebuilt(cls: Any, array: Any, requires_grad: bool) -> Any:
+    made = wrap(cls, array)
+    return CoreTensor.requires_grad_(made) if requires_grad else made
+
+
+def tensor_of(value: Any) -> Any:
+    """A tensor as it is; an array, number or nested sequence as a new one."""
+    if isinstance(value, CoreTensor):
+        return value
+    array = to_array(value)
+    made = adapters[array.__class__].asarray(array)
+    if isinstance(value, (*SCALARS, list, tuple)) and _first_is_plain(value):
+        if made.dtype.kind == "f":
+            made = made.astype(dtypes.get_default_dtype())
+        elif made.dtype.kind == "c":
+            made = made.astype(dtypes.of_number(1j))
+    return wrap(Tensor, adapters[made.__class__].adopt(made))
+
+
+def _first_is_plain(value: Any) -> bool:
+    """Whether the entries are Python's numbers, which have no precision of their own."""
+    while isinstance(value, (list, tuple)):
+        if not value:
+            return True
+        value = value[0]
+    return not is_array(value) and not isinstance(value, CoreTensor)

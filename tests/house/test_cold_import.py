@@ -1,0 +1,57 @@
+"""Importing `pullback` is quick, and loads no library that not everybody needs."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+
+from tests.house.sources import ROOT
+
+FORBIDDEN = [
+    "torch", "jax", "tensorflow", "scipy", "optree", "matplotlib", "sklearn", "autograd", "rich",
+    "safetensors", "pandas", "cupy", "array_api_compat", "pytest", "hypothesis",
+]
+RATIO = 1.5
+"""Of the time that importing NumPy takes."""
+
+
+def python(code: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True,
+        timeout=60,
+    ).stdout.strip()
+
+
+def test_importing_loads_no_other_library() -> None:
+    loaded = python(
+        "import sys, pullback; print(*sorted({m.partition('.')[0] for m in sys.modules}))"
+    )
+    assert not set(FORBIDDEN) & set(loaded.split())
+
+
+def test_the_import_writes_nothing_and_warns_of_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "import pullback"], cwd=ROOT, capture_output=True,
+        text=True, check=True, timeout=60,
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def ratio() -> float:
+    """Median over a few fresh processes of (NumPy and pullback) / NumPy."""
+    code = (
+        "from time import perf_counter as now; a = now(); import numpy; b = now();"
+        "import pullback; print((now() - a) / (b - a))"
+    )
+    return statistics.median(float(python(code)) for _ in range(7))
+
+
+def test_importing_takes_little_longer_than_numpy_alone() -> None:
+    """A busy machine may spoil a measurement, not three."""
+    measured = []
+    for _ in range(3):
+        measured.append(ratio())
+        if measured[-1] < RATIO:
+            return
+    raise AssertionError(f"import pullback takes {min(measured):.2f} x import numpy")

@@ -1,0 +1,72 @@
+"""Every Python block of the documents runs, and so does every example of a docstring."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.house.sources import ROOT, module_of, name_of, python_files
+
+DOCUMENTS = [p for p in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if p.exists()]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_WHITESPACE
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
+
+
+def blocks(path: Path) -> list[tuple[int, str]]:
+    """(line, code) of each Python block."""
+    text = path.read_text(encoding="utf-8")
+    return [(text.count("\n", 0, m.start(1)) + 1, m.group(1)) for m in BLOCK.finditer(text)]
+
+
+def run_block(code: str, names: dict[str, Any], file: str, line: int) -> None:
+    if ">>>" in code:
+        case = doctest.DocTestParser().get_doctest(code, names, file, file, line)
+        runner = doctest.DocTestRunner(verbose=False, optionflags=FLAGS)
+        report: list[str] = []
+        runner.run(case, out=report.append, clear_globs=False)
+        names.update(case.globs)
+        assert not runner.failures, "".join(report)
+    else:
+        exec(compile("\n" * (line - 1) + code, file, "exec"), names)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_the_blocks_of_a_document_run_in_order(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for line, code in blocks(path):
+        run_block(code, names, str(path), line)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_links_lead_somewhere(path: Path) -> None:
+    broken = [
+        link for link in LINK.findall(path.read_text(encoding="utf-8"))
+        if not (path.parent / link).exists()
+    ]
+    assert not broken
+
+
+@pytest.mark.parametrize("path", python_files("pullback"), ids=name_of)
+def test_the_examples_of_a_module_run(path: Path, tmp_path: Path) -> None:
+    module = importlib.import_module(module_of(path))
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=FLAGS)
+    report: list[str] = []
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        for case in finder.find(module, module.__name__):
+            runner.run(case, out=report.append)
+    finally:
+        os.chdir(before)
+    assert not runner.failures, "".join(report)

@@ -1,0 +1,68 @@
+"""Imports run one way, downwards, those inside functions too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.house.sources import PACKAGE, ROOT, imports, module_of, name_of, python_files
+from tests.house.sources import under_type_checking as typing_lines
+
+LAYERS = [
+    ["errors"],
+    ["arrays", "trees"],
+    ["core"],
+    ["ops"],
+    ["tape", "variable", "custom", "random", "autograd", "recording"],
+    ["nn", "optim"],
+    ["tf", "torch"],
+    [""],  # the front page
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+
+ALLOWED: dict[tuple[str, str], str] = {}
+"""(file, module) -> why this one import upwards must be."""
+
+HEAVY = {"torch", "jax", "tensorflow", "scipy", "optree", "matplotlib", "sklearn", "rich",
+         "safetensors", "array_api_compat"}
+"""Loaded inside the functions that need them."""
+
+FILES = python_files("pullback")
+
+
+def rank_of(module: str) -> int:
+    return RANK[module.split(".")[1] if "." in module else ""]
+
+
+def test_every_part_has_a_layer() -> None:
+    parts = {p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert parts - {"__init__", "__main__"} <= set(RANK)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_run_downwards(path: Path) -> None:
+    own = rank_of(module_of(path))
+    upwards = [
+        (module, line)
+        for module, _, line in imports(path)
+        if module.split(".")[0] == "pullback" and rank_of(module) > own
+        and (name_of(path), module) not in ALLOWED
+    ]
+    assert not upwards, f"{name_of(path)} imports from above: {upwards}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_heavy_libraries_are_loaded_on_use(path: Path) -> None:
+    skipped = typing_lines(path)
+    found = [
+        (module, line)
+        for module, top, line in imports(path)
+        if top and line not in skipped and module.split(".")[0] in HEAVY
+    ]
+    assert not found, f"{name_of(path)} loads {found} when it is imported"
+
+
+def test_an_exception_is_used() -> None:
+    for file, module in ALLOWED:
+        assert module in {m for m, _, _ in imports(ROOT / file)}, f"{file} no longer needs {module}"

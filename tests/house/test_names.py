@@ -1,0 +1,97 @@
+"""Names: what `__all__` lists is there, what is public is listed, rules are named after operations."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import types
+from pathlib import Path
+
+import pytest
+
+import pullback
+from tests.house.sources import PACKAGE, module_of, name_of, python_files, tree
+
+FILES = python_files("pullback")
+WITH_ALL = [p for p in FILES if re.search(r"^__all__\b", p.read_text(encoding="utf-8"), re.M)]
+
+
+@pytest.mark.parametrize("path", WITH_ALL, ids=name_of)
+def test_all_lists_what_is_there_once(path: Path) -> None:
+    module = importlib.import_module(module_of(path))
+    listed = list(module.__all__)
+    assert len(set(listed)) == len(listed)
+    assert [n for n in listed if not hasattr(module, n)] == []
+
+
+@pytest.mark.parametrize("path", [p for p in WITH_ALL if p.parent.name == "ops"], ids=name_of)
+def test_every_chapter_lists_its_public_functions(path: Path) -> None:
+    """What is not for users has an underscore, or is a rule, or is shared between chapters."""
+    module = importlib.import_module(module_of(path))
+    from pullback.core.op import OPS
+
+    own = {
+        n.name for n in tree(path).body
+        if isinstance(n, ast.FunctionDef) and getattr(OPS.get(n.name), "__module__", "")
+        == module.__name__
+    }
+    hidden = own - set(module.__all__)
+    assert all((OPS[n].__doc__ or "").strip() for n in hidden)
+    assert not {n for n in module.__all__ if n.startswith(("_", "pullback_", "partial_"))}
+
+
+def test_two_chapters_do_not_define_one_name() -> None:
+    seen: dict[str, str] = {}
+    for path in WITH_ALL:
+        if path.parent.name != "ops":
+            continue
+        for name in importlib.import_module(module_of(path)).__all__:
+            assert seen.setdefault(name, name_of(path)) == name_of(path), name
+
+
+def test_the_front_page_shows_no_chapters() -> None:
+    """A module in the namespace is a part of the package, not a file that leaked from `ops`."""
+    leaked = {
+        name for name, value in vars(pullback).items()
+        if isinstance(value, types.ModuleType) and not name.startswith("_")
+        and value.__name__ != f"pullback.{name}"
+    }
+    assert not leaked
+
+
+def test_files_are_nouns_without_numbers() -> None:
+    for path in FILES:
+        assert not re.search(r"(?<!conv)\d+$|(^|_)(utils?|helpers?|misc|common|new|old)$", path.stem), (
+            f"{name_of(path)}: say what it holds"
+        )
+
+
+def test_no_numbered_twins() -> None:
+    """A new form replaces the old one."""
+    for path in FILES:
+        names = {n.name for n in tree(path).body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        twins = {n for n in names if re.fullmatch(r"\w*[a-z_]\d", n) and n[:-1].rstrip("_") in names}
+        assert twins <= {"log2", "atan2", "exp2"}, f"{name_of(path)}: {twins}"
+
+
+ODD = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+MARKS = ("skip", "skipif", "xfail")
+
+
+@pytest.mark.parametrize("path", python_files("pullback", "tests", "benchmarks"), ids=name_of)
+def test_nothing_is_left_for_later(path: Path) -> None:
+    if path == Path(__file__).resolve():
+        return
+    assert not ODD.findall(path.read_text(encoding="utf-8"))
+    marks = [
+        n.attr for n in ast.walk(tree(path))
+        if isinstance(n, ast.Attribute) and n.attr in MARKS
+        and isinstance(n.value, ast.Name | ast.Attribute)
+        and ast.unparse(n.value) in ("pytest", "pytest.mark")
+    ]
+    assert not marks
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (PACKAGE / "py.typed").exists()
