@@ -43,7 +43,7 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "pullback needs Python 3.11 or later, and $(PYTHON) is not: make PYTHON=python3.13 …" >&2; \
 	  exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 # A stamp says that an extra is installed; a change of pyproject.toml makes it stale.
 $(READY)-demo $(READY)-test $(READY)-bench $(READY)-lint: $(READY)-%: pyproject.toml | $(BIN)/python

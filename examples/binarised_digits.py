@@ -150,7 +150,7 @@ def run(options, console):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("out/binarised_digits.png"))
     parser.add_argument("--at-least", type=float, default=0.95, metavar="ACCURACY",

@@ -4,7 +4,6 @@ Each class is also a subclass of the built-in family that people already catch (
 ``TypeError``, ``LookupError``, ``RuntimeError``, ``KeyError``).
 """
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -109,6 +108,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     >>> suggestion("Sign", ["sign", "sin"])
     "did you mean 'sign'?"
     """
+    import difflib  # errors are rare, and its import is not free
+
     names = sorted(known)
     by_lower = {n.lower(): n for n in reversed(names)}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)

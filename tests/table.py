@@ -101,7 +101,7 @@ class Row:
         if any(sample.make is not None for sample in self.args):
             return False
         found = OPS.get(self.name)
-        return self.broadcast or (found is not None and found.op.elementwise)  # type: ignore[attr-defined]
+        return self.broadcast or (found is not None and found.op.elementwise)
 
     def rng(self, salt: int = 0) -> np.random.Generator:
         """Random numbers that are the same in every run, and others for every row."""

@@ -1,7 +1,7 @@
 """Complex numbers: parts, conjugate, angle, and putting them together.
 
-Their derivatives are the true ones of functions of two real variables, in the inner convention of
-Note [transposes inside, adjoints outside]: the cotangent g stands for the map t ↦ Re(g · t).
+Their derivatives are the true ones of functions of two real variables, in the inner convention
+(see Note [transposes inside, adjoints outside]): the cotangent g stands for the map t ↦ Re(g · t).
 """
 
 from __future__ import annotations

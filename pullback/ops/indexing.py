@@ -22,7 +22,7 @@ from ..errors import ArgumentTypeError, DtypeError, PositionError, ShapeError
 
 __all__ = ["add_at", "assign_at", "getitem", "set_at", "take", "take_along_axis"]
 
-# Note [indices are normalised]: rules and kernels see an index only after `plain`: integers are
+# Rules and kernels see an index only after `plain`: integers are
 # Python's, Tensors are raw arrays. The array of a Tensor is copied where a node will keep it,
 # because nothing would notice a later write to an attribute.
 

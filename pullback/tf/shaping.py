@@ -17,10 +17,10 @@ from .tensor import Tensor
 from .values import array_of
 
 __all__ = [
-    "argsort", "broadcast_to", "cast", "concat", "expand_dims", "eye", "fill", "identity",
-    "linspace", "meshgrid", "one_hot", "ones", "ones_like", "pad", "range", "rank", "repeat",
-    "reshape", "reverse", "roll", "shape", "size", "sort", "split", "squeeze", 
-    "stop_gradient", "tile", "transpose", "unstack", "where", "zeros", "zeros_like",
+    "argsort", "broadcast_to", "cast", "expand_dims", "eye", "fill", "identity", "linspace",
+    "one_hot", "ones", "ones_like", "pad", "range", "rank", "repeat", "reshape", "reverse",
+    "roll", "shape", "size", "sort", "squeeze", "stop_gradient", "tile", "transpose", "where",
+    "zeros", "zeros_like",
 ]
 
 # Making -------------------------------------------------------------------------------------

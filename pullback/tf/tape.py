@@ -27,7 +27,7 @@ _TYPES = {
     "BatchMatMulV2": "matmul", "Conj": "conj", "Transpose": "permute_dims", "Select": "where",
     "SelectV2": "where", "Cast": "astype", "ConcatV2": "concat", "Rint": "round", "Pack": "stack",
     "LogSoftmax": "log_softmax", "LeakyRelu": "leaky_relu", "ExpandDims": "expand_dims",
-    "BroadcastTo": "broadcast_to", "StopGradient": "stop_gradient", "Tile": "tile",
+    "BroadcastTo": "broadcast_to", "Tile": "tile",
 }
 """Types of TensorFlow's operations that are not the core's names in another spelling."""
 

@@ -133,11 +133,13 @@ def promoted(x: Any, y: Any, *, inexact: Any = False) -> tuple[Any, Any]:
         return x, y
     if inexact and not inexact_dtypes[dtype]:
         dtype = _default[0]
-    return tuple(  # type: ignore[return-value]  # it has two
-        cast(v, dtype) if isinstance(v, CoreTensor)
-        else v.astype(dtype, copy=False) if is_array(v) else v
-        for v in (x, y)
-    )
+    return _as(x, dtype), _as(y, dtype)
+
+
+def _as(value: Any, dtype: Any) -> Any:
+    if isinstance(value, CoreTensor):
+        return cast(value, dtype)
+    return value.astype(dtype, copy=False) if is_array(value) else value
 
 
 def floating(x: Any) -> Any:

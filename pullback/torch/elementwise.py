@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import ops
-from ..core.op import OPS
 from ..errors import ArgumentError
 from .dtypes import float32, floating, promoted
 from .errors import as_runtime, guarded
@@ -72,17 +71,17 @@ def _pair(operation: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _named(function: Callable[..., Any], name: str, operation: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{(OPS[operation].__doc__ or '').partition(chr(10))[0]}"
+    function.__doc__ = f"{(getattr(ops, operation).__doc__ or "").partition(chr(10))[0]}"
     function.__module__ = __name__
     return function
 
 
 for _name, _operation in _FLOATING.items():
-    globals()[_name] = _named(_floating(OPS[_operation]), _name, _operation)
+    globals()[_name] = _named(_floating(getattr(ops, _operation)), _name, _operation)
 for _name, _operation in _PLAIN.items():
-    globals()[_name] = OPS[_operation]
+    globals()[_name] = getattr(ops, _operation)
 for _name, _operation in _BINARY.items():
-    globals()[_name] = _named(_pair(OPS[_operation], _name), _name, _operation)
+    globals()[_name] = _named(_pair(getattr(ops, _operation), _name), _name, _operation)
 
 
 def _numbers(x: Any) -> Any:

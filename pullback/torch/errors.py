@@ -26,10 +26,10 @@ def as_runtime(error: Exception, who: str = "operation") -> Exception:
     """
     if isinstance(error, (RuntimeError, IndexError)):
         return error
+    if not isinstance(error, (ValueError, DtypeError)):
+        return error
     if not isinstance(error, PullbackError):  # an array library's own
         error = ShapeError(f"`{who}`", "operands whose shapes fit", str(error))
-    elif not isinstance(error, (ValueError, DtypeError)):
-        return error
     cls = type(error)
     twin = _twins.get(cls)
     if twin is None:

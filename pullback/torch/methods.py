@@ -117,7 +117,7 @@ def _bind() -> None:
         setattr(Tensor, name, _caster(dtype, name))
     for name in _IN_PLACE:
         setattr(Tensor, name + "_", in_place(getattr(Tensor, name), name + "_"))
-    twins = {"fill_": _filled, "copy_": _copied, "zero_": _zeros, "index_fill_": _index_filled}
+    twins: dict[str, Callable[..., Any]] = {"fill_": _filled, "copy_": _copied, "zero_": _zeros, "index_fill_": _index_filled}
     for name, function in twins.items():
         setattr(Tensor, name, in_place(function, name))
     for function in (_normal_, _uniform_, _bernoulli_):

@@ -70,13 +70,16 @@ def _reflected(function: Callable[..., Any], name: str, *, inexact: bool = False
     return method
 
 
+_core_power: Any = CoreTensor.__dict__["__pow__"]
+
+
 def _power(self: Any, exponent: Any, /) -> Any:
     """x ** y."""
     if exponent.__class__ is int:  # also a whole tensor's power is whole
-        return CoreTensor.__pow__(self, exponent)
+        return _core_power(self, exponent)
     x, y = _fit(self, exponent, inexact=False)
     try:
-        return CoreTensor.__pow__(x, y)
+        return _core_power(x, y)
     except ValueError as error:
         raise as_runtime(error, "pow") from None
 

@@ -196,6 +196,8 @@ class Tensor(CoreTensor):
         return bool(numpy.any(numpy.asarray(self._data) == to_array(value)))
 
     def __reduce__(self) -> Any:
+        if not self.is_leaf:
+            return super().__reduce__()  # says that this cannot be done
         return _rebuilt, (type(self), numpy.asarray(self._data), self.requires_grad)
 
     def __repr__(self) -> str:

@@ -35,8 +35,8 @@ def redefined(source: ast.Module) -> list[str]:
 
 
 def test_the_finder_finds() -> None:
-    text = "def test_a(): ...\ndef test_b(): ...\nclass C:\n  def m(self): ...\n  def m(self): ...\n"
-    assert redefined(ast.parse(text + "def test_a(): ...")) == ["test_a", "m"]
+    text = "def test_a(): ...\nclass C:\n  def m(self): ...\n  def m(self): ...\n"
+    assert redefined(ast.parse(text + "def test_a(): ...\ndef b(): ...")) == ["test_a", "m"]
 
 
 @pytest.mark.parametrize("path", python_files(), ids=name_of)

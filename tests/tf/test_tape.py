@@ -185,3 +185,10 @@ def test_override_in_a_scope(key: str) -> None:
         tape.watch(x)
         y = tf.sign(x)
     assert np.array_equal(tape.gradient(y, x).numpy(), [-0.5, 2.0])
+
+
+def test_every_type_names_an_operation() -> None:
+    from pullback.core.op import OPS
+    from pullback.tf.tape import _TYPES
+
+    assert [name for name in _TYPES.values() if name not in OPS] == []
