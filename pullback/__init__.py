@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+for _name, _value in list(globals().items()):
+    if getattr(_value, "__name__", "").startswith(f"{__name__}.ops."):
+        del globals()[_name]  # a chapter's module, which the star import brought along
+
 _LAZY = {"nn", "optim", "random", "tf", "torch"}
 
 

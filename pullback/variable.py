@@ -74,6 +74,11 @@ class Variable(Tensor):
             )
         self._leaf = node
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        copied = type(self)(self._data, self._trainable, self._name)
+        memo[id(self)] = copied
+        return copied
+
     @property
     def trainable(self) -> bool:
         """Whether tapes watch it without being told."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import threading
 import weakref
@@ -369,6 +370,14 @@ def test_variable_errors():
     assert i.assign_sub([1, 1]).tolist() == [0, 1]
     assert v.assign_sub(pb.tensor([0.5, 0.5])).tolist() == [0.5, 1.5]
     assert v.name == "v"
+
+
+def test_a_copied_variable_is_another_one_with_the_same_name():
+    v = pb.Variable([1.0, 2.0], trainable=False, name="v")
+    w = copy.deepcopy({"v": v})["v"]
+    w.assign([5.0, 5.0])
+    assert v.tolist() == [1.0, 2.0]
+    assert (w.name, w.trainable) == ("v", False)
 
 
 def test_requires_grad_tensors_are_watched_too():
