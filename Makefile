@@ -25,6 +25,8 @@ help:
 demo: $(READY)-demo
 	$(BIN)/python examples/binarised_digits.py
 
+# Two workers on two cores: matrix products that are split further would wait for each other.
+test: export OPENBLAS_NUM_THREADS := 1
 test: $(TEST_STAMP)
 	$(BIN)/python -m pytest -n 2 --doctest-modules pullback tests
 

@@ -21,6 +21,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
+from threadpoolctl import threadpool_limits
 
 import pullback as pb
 from pullback import nn, optim
@@ -161,7 +162,8 @@ def main(arguments=None):
         parser.error("--epochs must be at least 1")
     console = Console()
     began = time.perf_counter()
-    curves = run(options, console)
+    with threadpool_limits(1):  # the matrices are small: more threads mostly wait for each other
+        curves = run(options, console)
     plot(curves, options.out)
     table = Table(title="accuracy on the held-out fifth")
     table.add_column("gradient of sign")

@@ -19,7 +19,7 @@ def debug() -> Iterator[None]:
     >>> with pb.debug():
     ...     y = pb.exp(x)
     >>> y += 1
-    >>> pb.sum(y).backward()
+    >>> pb.sum(y).backward()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     pullback.errors.InplaceError: gradient of `exp` of shape (1,), recorded at <doctest ...>:2

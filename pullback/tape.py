@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .core import state as _state
-from .core.backward import start
+from .core.backward import settled, start
 from .core.cotangent import conjugated, wrapped
 from .core.node import Leaf, Node, number
 from .core.pull import pull, within
@@ -358,7 +358,7 @@ def _roots(targets: list[Any], given: Any, record: bool) -> dict[Node, Any]:
 def _answer(source: Any, node: Node | None, found: dict[Node, Any], zero: bool) -> Any:
     g = found.get(node) if node is not None else None
     if g is not None:
-        return wrapped(source._out, conjugated(g))
+        return wrapped(source._out, settled(g))
     return wrap(source._out, zeros_like(source._data)) if zero else None
 
 

@@ -143,12 +143,6 @@ class Variable(Tensor):
             self._leaf.renew(self._data)
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
-        make, args = self.__reduce__()
-        copied: Variable = make(*args)
-        memo[id(self)] = copied
-        return copied
-
     def __reduce__(self) -> Any:
         return _made_again, (type(self), self.numpy(), self._trainable, self._name)
 

@@ -83,7 +83,7 @@ def gradients(
     for i, (x, node) in enumerate(zip(inputs, wanted, strict=True)):
         g = found.get(node)
         if g is not None:
-            answers.append(wrapped(x._out, conjugated(g)))
+            answers.append(wrapped(x._out, settled(g)))
         elif materialize_grads:
             answers.append(wrapped(x._out, OPS["zeros_like"](x._data)))
         elif allow_unused:
@@ -174,6 +174,20 @@ def _source(x: Any, i: int, who: str) -> Node:
             "make it with requires_grad=True before computing with it",
         )
     return node
+
+
+def settled(g: Any) -> Any:
+    """A cotangent as its receiver may have it: conjugated, in memory that nobody else sees.
+
+    A pull hands arrays on where it can: addition gives both arguments the same one, and the one
+    may be what the user passed, or a read-only view. For the caller's variable and dictionary.
+    """
+    if isinstance(g, Tensor):
+        return conjugated(g)
+    adapter = adapters[g.__class__]
+    # references: the caller's dictionary and variable, the parameter, the argument
+    own = adapter.own(g) if getrefcount(g) <= 4 else adapter.copy(g)
+    return conjugated(own)
 
 
 def _add_to_grad(node: Node, g: Any, cls: type) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import writes
 from .cotangent import conjugated, project, wrapped
-from .node import FREED, LEAF, Node, notes, where
+from .node import FREED, Node, notes, where
 from .tensor import Tensor, raw, wrap
 
 _by_number = attrgetter("seq")
@@ -58,41 +58,63 @@ def pull(
     )
     if overrides is not None:
         overrides.prepare(order)
-    found: dict[Node, Any] = {}
-    node: Node = LEAF  # type: ignore[assignment]
+    if simple:
+        _sweep(order, cotangents, free)
+        return cotangents
+    return _careful_sweep(order, cotangents, targets or set(), needed, record, free, overrides, cls)
+
+
+def _sweep(order: list[Node], cotangents: dict[Node, Any], free: int) -> None:
+    """Pull through nodes on raw arrays, with nobody watching (hot path)."""
+    node: Any = None
+    pop = cotangents.pop
     try:
-        if simple:
-            pop = cotangents.pop
-            for node in order:
-                g = pop(node, None)
-                if g is not None:
-                    op = node.op
-                    op.pull(node, g, cotangents)
-                    if free == node.level and op.keeps:
-                        node.saved = FREED
-        else:
-            for node in order:
-                g = cotangents.pop(node, None)
-                if g is None:
-                    continue
-                g = _noticed(node, g, record, cls)
-                if targets is not None and node in targets:
-                    found[node] = g
-                if writes.latest[0] > node.seq:
-                    writes.check(node)
-                op = overrides(node, cls) if overrides is not None else None
-                (op or node.op).step(node, g, cotangents, needed, record, cls)
-                if free == node.level and node.op.keeps:
+        for node in order:
+            g = pop(node, None)
+            if g is not None:
+                op = node.op
+                op.pull(node, g, cotangents)
+                if free == node.level and op.keeps:
                     node.saved = FREED
-            for node, g in list(cotangents.items()):
-                cotangents[node] = _noticed(node, g, record, cls)
     except Exception as error:
-        if node is not LEAF and not getattr(error, "_pullback_noted", False):
-            error.add_note(f"in the gradient of {where(node)}")
-            error._pullback_noted = True  # type: ignore[attr-defined]
+        _add_place(error, node)
         raise
-    found.update(cotangents)
+
+
+def _careful_sweep(
+    order: list[Node], cotangents: dict[Node, Any], targets: set[Node], needed: set[Node] | None,
+    record: bool, free: int, overrides: Any, cls: type,
+) -> dict[Node, Any]:
+    """The same with hooks, intermediate targets, written values, overrides, and recording."""
+    found: dict[Node, Any] = {}
+    node: Any = None
+    try:
+        for node in order:
+            g = cotangents.pop(node, None)
+            if g is None:
+                continue
+            g = _noticed(node, g, record, cls)
+            if node in targets:
+                found[node] = g
+            if writes.latest[0] > node.seq:
+                writes.check(node)
+            op = overrides(node, cls) if overrides is not None else None
+            (op or node.op).step(node, g, cotangents, needed, record, cls)
+            if free == node.level and node.op.keeps:
+                node.saved = FREED
+        for node, g in list(cotangents.items()):
+            found[node] = _noticed(node, g, record, cls)
+    except Exception as error:
+        _add_place(error, node)
+        raise
     return found
+
+
+def _add_place(error: Exception, node: Any) -> None:
+    """Say in an error which recorded operation's gradient it came from."""
+    note = f"in the gradient of {where(node)}"
+    if node is not None and note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
 
 
 def _collect(

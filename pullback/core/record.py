@@ -156,14 +156,14 @@ def special_node(node: Any, op: Any, inputs: list[Any], outputs: list[Any]) -> N
         note(node).line = user_line()
 
 
-_PACKAGE = __name__.partition(".")[0] + "."
+_PACKAGE = __file__[: -len("core/record.py")]  # the folder of this package
 
 
 def user_line() -> str:
     """The innermost line outside this package, as `file:line`."""
     frame = sys._getframe(1)
     while frame is not None:
-        if not (frame.f_globals.get("__name__", "") + ".").startswith(_PACKAGE):
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return "an unknown line"

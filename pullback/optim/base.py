@@ -119,7 +119,7 @@ class Optimizer:
             if set_to_none:
                 p.grad = None
             elif p.grad is not None:
-                p.grad = wrap(Tensor, OPS["zeros_like"](p._data))
+                p.grad = wrap(p._out, OPS["zeros_like"](p._data))
 
     # Steps ------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from .reductions import *
 from .shaping import *
 from .tensor import Size as Size
 from .tensor import Tensor as Tensor
+from .tensor import device as device
 
 
 def is_floating_point(input: Tensor) -> object:

@@ -222,7 +222,8 @@ def drawn(kind: str, shape: Any, dtype: Any, generator: Any) -> Any:
     if dtype.kind == "c":  # of variance 1, half of it in each part
         half = numpy.empty(0, dtype).real.dtype
         parts = [raw(getattr(source, kind)(shape, dtype=half)) for _ in "ab"]
-        return ((parts[0] + 1j * parts[1]) * math.sqrt(0.5 if kind == "normal" else 1)).astype(dtype)
+        scale = math.sqrt(0.5) if kind == "normal" else 1.0
+        return ((parts[0] + 1j * parts[1]) * scale).astype(dtype)
     return numpy.asarray(raw(getattr(source, kind)(tuple(shape), dtype=dtype)))
 
 

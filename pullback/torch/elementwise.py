@@ -71,7 +71,7 @@ def _pair(operation: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _named(function: Callable[..., Any], name: str, operation: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{(getattr(ops, operation).__doc__ or "").partition(chr(10))[0]}"
+    function.__doc__ = (getattr(ops, operation).__doc__ or "").partition("\n")[0]
     function.__module__ = __name__
     return function
 

@@ -13,7 +13,7 @@ from ..core.tensor import raw
 from . import creation, dtypes, elementwise, indexing, reductions, shaping
 from .errors import guarded
 from .operators import in_place
-from .tensor import Tensor, tensor_of
+from .tensor import Tensor
 
 _NO_METHODS = {"broadcast_tensors", "cat", "concat", "einsum", "meshgrid", "stack", "tensordot"}
 """Functions whose first argument is not a tensor."""
@@ -48,8 +48,8 @@ def _where(self: Any, condition: Any, other: Any) -> Any:
 
 
 def _filled(self: Any, value: Any) -> Any:
-    value = tensor_of(value)
-    return ops.astype(ops.broadcast_to(value, self.shape), self.dtype)
+    # Not just the value: the old history goes on, with zero derivatives.
+    return ops.set_at(self, value, ...)
 
 
 def _copied(self: Any, src: Any, non_blocking: bool = False) -> Any:
@@ -57,7 +57,7 @@ def _copied(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 
 def _zeros(self: Any) -> Any:
-    return creation.zeros_like(self)
+    return _filled(self, 0)
 
 
 def _index_filled(self: Any, dim: int, index: Any, value: Any) -> Any:
@@ -117,7 +117,9 @@ def _bind() -> None:
         setattr(Tensor, name, _caster(dtype, name))
     for name in _IN_PLACE:
         setattr(Tensor, name + "_", in_place(getattr(Tensor, name), name + "_"))
-    twins: dict[str, Callable[..., Any]] = {"fill_": _filled, "copy_": _copied, "zero_": _zeros, "index_fill_": _index_filled}
+    twins: dict[str, Callable[..., Any]] = {
+        "fill_": _filled, "copy_": _copied, "zero_": _zeros, "index_fill_": _index_filled,
+    }
     for name, function in twins.items():
         setattr(Tensor, name, in_place(function, name))
     for function in (_normal_, _uniform_, _bernoulli_):

@@ -75,11 +75,10 @@ _core_power: Any = CoreTensor.__dict__["__pow__"]
 
 def _power(self: Any, exponent: Any, /) -> Any:
     """x ** y."""
-    if exponent.__class__ is int:  # also a whole tensor's power is whole
-        return _core_power(self, exponent)
-    x, y = _fit(self, exponent, inexact=False)
     try:
-        return _core_power(x, y)
+        if exponent.__class__ is int:
+            return _core_power(self, exponent)
+        return _core_power(*_fit(self, exponent, inexact=False))
     except ValueError as error:
         raise as_runtime(error, "pow") from None
 

@@ -223,7 +223,9 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
 @guarded
 def contiguous(input: Any) -> Any:
     """The tensor itself if its memory is in row-major order, else a copy that is."""
-    return input if numpy.asarray(input._data).flags.c_contiguous else ops.identity(input)
+    if numpy.asarray(input._data).flags.c_contiguous:
+        return input
+    return ops.reshape(ops.reshape(input, (-1,)), tuple(input.shape))
 
 
 @guarded

@@ -14,7 +14,22 @@ from ..errors import ArgumentError, ArgumentTypeError
 from . import dtypes
 from .errors import as_runtime, guarded, guarded_pull
 
-__all__ = ["Size", "Tensor"]
+__all__ = ["Size", "Tensor", "device"]
+
+
+class device(str):
+    """The name of a place for memory, of which there is one: the processor's.
+
+    >>> device("cpu").type
+    'cpu'
+    """
+
+    __slots__ = ()
+
+    @property
+    def type(self) -> str:
+        """The kind of place."""
+        return self.partition(":")[0]
 
 
 class Size(tuple[int, ...]):
@@ -86,8 +101,8 @@ class Tensor(CoreTensor):
 
     @property
     def device(self) -> Any:
-        """Where the memory is: always "cpu"."""
-        return "cpu"
+        """Where the memory is: always `device("cpu")`."""
+        return device("cpu")
 
     @property
     def is_cuda(self) -> bool:
@@ -274,7 +289,9 @@ def _shown(values: Any) -> Any:
         form = "{:.4f}" if largest < 1e5 and smallest > 1e-4 else "{:.4e}"
     else:
         form = "{:.0f}."
-    return lambda v: form.format(v) if numpy.isfinite(v) else str(v)
+    ends = (finite.min(), finite.max()) if finite.size else ()
+    width = max([len(form.format(v)) for v in ends] + [3 * (finite.size < values.size)])
+    return lambda v: (form.format(v) if numpy.isfinite(v) else str(v)).rjust(width)
 
 
 def _rebuilt(cls: Any, array: Any, requires_grad: bool) -> Any:

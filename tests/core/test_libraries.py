@@ -59,3 +59,18 @@ def test_what_converts_itself_is_taken():
 def test_what_an_array_library_refuses_is_refused_by_name(call, family, words):
     with pytest.raises(family, match=f"(?s){words}"):
         call(pb.tensor([1.0, 2.0], requires_grad=True))
+
+
+def test_gradients_that_are_handed_out_are_nobody_elses():
+    x, y = (pb.tensor(np.ones(3), requires_grad=True) for _ in "xy")
+    seed = pb.tensor(np.array([1.0, 2.0, 3.0]))
+    answers = [
+        *pb.autograd.grad(x + y, [x, y], seed), *pb.autograd.grad(pb.sum(x + y), [x, y]),
+    ]
+    with pb.GradientTape(persistent=True) as tape:
+        z = x + y
+    answers += tape.gradient(z, [x, y, z], output_gradients=seed)
+    arrays = [seed.data, *(a.data for a in answers)]
+    for i, a in enumerate(arrays):
+        assert a.flags.writeable
+        assert not any(np.shares_memory(a, b) for b in arrays[:i])

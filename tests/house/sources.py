@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "pullback"
 
-FOLDERS = ["pullback", "tests", "benchmarks", "examples", "demo", "tools"]
+FOLDERS = ["pullback", "tests", "benchmarks", "examples", "docs"]
 """Where Python files of the project may stand."""
 
 

@@ -15,7 +15,6 @@ from tests.house.sources import ROOT, module_of, name_of, python_files
 
 DOCUMENTS = [p for p in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if p.exists()]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_WHITESPACE
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 
 
@@ -28,7 +27,7 @@ def blocks(path: Path) -> list[tuple[int, str]]:
 def run_block(code: str, names: dict[str, Any], file: str, line: int) -> None:
     if ">>>" in code:
         case = doctest.DocTestParser().get_doctest(code, names, file, file, line)
-        runner = doctest.DocTestRunner(verbose=False, optionflags=FLAGS)
+        runner = doctest.DocTestRunner(verbose=False)
         report: list[str] = []
         runner.run(case, out=report.append, clear_globs=False)
         names.update(case.globs)
@@ -60,7 +59,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_the_examples_of_a_module_run(path: Path, tmp_path: Path) -> None:
     module = importlib.import_module(module_of(path))
     finder = doctest.DocTestFinder(exclude_empty=True)
-    runner = doctest.DocTestRunner(verbose=False, optionflags=FLAGS)
+    runner = doctest.DocTestRunner(verbose=False)
     report: list[str] = []
     before = Path.cwd()
     os.chdir(tmp_path)

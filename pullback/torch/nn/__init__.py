@@ -109,6 +109,10 @@ class Module(_CoreModule):
                 t.grad = None
         return self
 
+    def state_dict(self) -> dict[str, Any]:
+        """A snapshot of parameters and buffers by name: copies."""
+        return {name: _wrap(_Tensor, t._data) for name, t in super().state_dict().items()}
+
     def double(self) -> Module:
         """Convert its parameters to float64."""
         return self.to("float64")
@@ -143,6 +147,7 @@ class Linear(Module, _nn.Linear):
         self.in_features, self.out_features = in_features, out_features
 
     def forward(self, x: Any) -> Any:
+        """What calling it computes."""
         return functional.linear(x, self.weight, self.bias)
 
 
@@ -161,6 +166,7 @@ class Conv2d(Module, _nn.Conv2d):
         self._take_over()
 
     def forward(self, x: Any) -> Any:
+        """What calling it computes."""
         return functional.conv2d(x, self.weight, self.bias, self.stride, self.padding,
                                  self.dilation, self.groups)
 
@@ -213,11 +219,20 @@ class Flatten(Module):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, x: Any) -> Any:
+        """What calling it computes."""
         return x.flatten(self.start_dim, self.end_dim)
 
 
 class Dropout(Module, _nn.Dropout):
     """In training, entries are 0 with probability p and the others divided by 1 - p."""
+
+    def __init__(self, p: Any = 0.5, inplace: bool = False) -> None:
+        _nn.Dropout.__init__(self, p)
+        self.inplace = inplace
+
+    def forward(self, x: Any) -> Any:
+        """What calling it computes."""
+        return functional.dropout(x, self.p, self.training, self.inplace)
 
 
 class Sequential(Module, _nn.Sequential):
@@ -243,15 +258,30 @@ class Identity(Module):
         """Takes whatever another layer would take."""
 
     def forward(self, x: Any) -> Any:
+        """What calling it computes."""
         return x
 
 
-class ReLU(Module, _nn.ReLU):
-    """max(x, 0)."""
+class ReLU(Module):
+    """max(x, 0), if asked for written over x."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+    def forward(self, x: Any) -> Any:
+        """What calling it computes."""
+        return functional.relu(x, self.inplace)
 
 
-class LeakyReLU(Module, _nn.LeakyReLU):
+class LeakyReLU(Module):
     """x where it is positive, else slope · x."""
+
+    def __init__(self, negative_slope: Any = 0.01, inplace: bool = False) -> None:
+        self.negative_slope, self.inplace = negative_slope, inplace
+
+    def forward(self, x: Any) -> Any:
+        """What calling it computes."""
+        return functional.leaky_relu(x, self.negative_slope, self.inplace)
 
 
 class Tanh(Module, _nn.Tanh):
@@ -286,6 +316,7 @@ class _Loss(Module):
         self.reduction = reduction
 
     def forward(self, input: Any, target: Any) -> Any:
+        """What calling it computes."""
         return type(self)._function(input, target, reduction=self.reduction)  # type: ignore[attr-defined]
 
 
@@ -320,6 +351,7 @@ class CrossEntropyLoss(Module):
         self.reduction, self.label_smoothing = reduction, label_smoothing
 
     def forward(self, input: Any, target: Any) -> Any:
+        """What calling it computes."""
         return functional.cross_entropy(
             input, target, reduction=self.reduction, label_smoothing=self.label_smoothing
         )

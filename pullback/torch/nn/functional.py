@@ -12,7 +12,7 @@ from ...core.state import no_grad
 from ...core.tensor import raw
 from ...errors import ArgumentError, DtypeError
 from ..creation import made
-from ..elementwise import log_softmax, relu, sigmoid, softmax, tanh  # type: ignore[attr-defined]
+from ..elementwise import log_softmax, sigmoid, softmax, tanh  # type: ignore[attr-defined]
 from ..errors import as_runtime, guarded
 from ..reductions import norm
 from ..shaping import lengths
@@ -28,14 +28,23 @@ __all__ = [
 # Activations --------------------------------------------------------------------------------
 
 
-def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
+def _placed(input: Any, out: Any, inplace: bool) -> Any:
+    return input.copy_(out) if inplace else out
+
+
+def relu(input: Any, inplace: bool = False) -> Any:
+    """max(x, 0)."""
+    return _placed(input, ops.relu(input), inplace)
+
+
+def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """x where it is positive, else slope · x."""
-    return ops.leaky_relu(input, negative_slope)
+    return _placed(input, ops.leaky_relu(input, negative_slope), inplace)
 
 
-def elu(input: Any, alpha: float = 1.0) -> Any:
+def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """x where it is positive, else alpha · (exp(x) - 1)."""
-    return ops.elu(input, alpha)
+    return _placed(input, ops.elu(input, alpha), inplace)
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:
@@ -43,9 +52,9 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     return ops.gelu(input, approximate)
 
 
-def silu(input: Any) -> Any:
+def silu(input: Any, inplace: bool = False) -> Any:
     """x · sigmoid(x)."""
-    return ops.silu(input)
+    return _placed(input, ops.silu(input), inplace)
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
@@ -204,11 +213,11 @@ def avg_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return ops.avg_pool2d(input, kernel_size, stride=stride, padding=padding)
 
 
-def dropout(input: Any, p: float = 0.5, training: bool = True) -> Any:
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Entries set to 0 with probability p and the others divided by 1 - p, in training."""
     if not 0 <= p <= 1:
         raise as_runtime(ArgumentError("argument `p` of `dropout`", "a number in [0, 1]", f"{p}"))
-    return ops.dropout(input, p, training=training)
+    return _placed(input, ops.dropout(input, p, training=training), inplace and training)
 
 
 @guarded

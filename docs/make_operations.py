@@ -1,0 +1,221 @@
+"""Print docs/operations.md, made from the registry of operations.
+
+    python docs/make_operations.py > docs/operations.md
+
+A test compares the page with what this prints. Numbers in the table of edges are computed here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import pullback as pb
+from pullback.core.op import ALL_ARRAYS, DTYPE, INDEX, OPS, SHAPE, SHAPES, Rule
+
+CHAPTERS = {
+    "ops.arithmetic": "Arithmetic", "ops.exponential": "Powers, exponentials, logarithms",
+    "ops.trigonometric": "Trigonometric and hyperbolic functions",
+    "ops.complex_": "Complex numbers", "ops.rounding": "Rounding, and handing on",
+    "ops.comparing": "Comparisons, logic, bits", "ops.selecting": "Selecting",
+    "ops.statistics": "Reductions and running sums", "ops.norms": "Norms",
+    "ops.products": "Products", "ops.shaping": "Shaping", "ops.joining": "Joining and padding",
+    "ops.indexing": "Indexing", "ops.searching": "Sorting, searching, sets",
+    "ops.creation": "Creation", "ops.dtypes": "Dtypes", "ops.activations": "Activations",
+    "ops.losses": "Losses", "ops.normalising": "Normalising",
+    "ops.convolution": "Convolutions and pools", "ops.dropping": "Dropping and looking up",
+    "ops.views": "Views", "custom.ready": "Gradients ready made",
+}
+
+EDGES = [
+    ("Kinks", [
+        ("abs(x)", "x=0.0"), ("abs(z)", "z=0j"), ("sign(x)", "x=0.0"), ("round(x)", "x=0.5"),
+        ("relu(x)", "x=0.0"), ("leaky_relu(x, 0.1)", "x=0.0"), ("elu(x, 2.0)", "x=0.0"),
+        ("hard_tanh(x)", "x=1.0"), ("hard_sigmoid(x)", "x=3.0"), ("clip(x, 0.0, 1.0)", "x=1.0"),
+        ("clip(x, 0.0, 1.0)", "x=1.5"), ("copysign(x, 1.0)", "x=0.0"),
+        ("vector_norm(x)", "x=[0.0, 0.0]"), ("vector_norm(x, ord=1)", "x=[0.0, 2.0]"),
+        ("hypot(x, y)", "x=0.0, y=0.0"), ("atan2(x, y)", "x=0.0, y=0.0"),
+        ("std(x)", "x=[2.0, 2.0]"),
+    ]),
+    ("Ties", [
+        ("maximum(x, y)", "x=1.0, y=1.0"), ("minimum(x, y)", "x=1.0, y=1.0"),
+        ("maximum(x, y)", "x=nan, y=1.0"), ("max(x)", "x=[3.0, 1.0, 3.0]"),
+        ("min(x)", "x=[1.0, 1.0, 1.0, 1.0]"), ("vector_norm(x, ord=inf)", "x=[3.0, 1.0, -3.0]"),
+        ("max_pool2d(x, (1, 2))", "x=[[[[3.0, 3.0]]]]"), ("sort(x)[0]", "x=[2.0, 2.0, 2.0]"),
+    ]),
+    ("Powers and products with zeros", [
+        ("x ** 0.0", "x=0.0"), ("x ** 1.0", "x=0.0"), ("x ** 2.0", "x=0.0"),
+        ("x ** y", "x=0.0, y=0.0"), ("x ** y", "x=0.0, y=2.0"), ("x ** 0.5", "x=0.0"),
+        ("prod(x)", "x=[0.0, 2.0, 3.0]"), ("prod(x)", "x=[0.0, 0.0, 3.0]"),
+        ("cumulative_prod(x)[2]", "x=[0.0, 2.0, 3.0]"),
+    ]),
+    ("Where the derivative is infinite, and a zero cotangent", [
+        ("sqrt(x)", "x=0.0"), ("where(x > 0, sqrt(x), 0.0)", "x=0.0"), ("log(x)", "x=0.0"),
+        ("where(x > 0, log(x), 0.0)", "x=0.0"), ("1 / x", "x=0.0"),
+        ("where(x == 0, 0.0, 1 / x)", "x=0.0"), ("asin(x)", "x=1.0"),
+        ("where(x < 1, asin(x), 0.0)", "x=1.0"), ("where(x > 1, acosh(x), 0.0)", "x=1.0"),
+    ]),
+    ("Infinite entries", [
+        ("logsumexp(x)", "x=[-inf, 0.0]"), ("logsumexp(x)", "x=[-inf, -inf]"),
+        ("softmax(x)[1]", "x=[-inf, 0.0, 0.0]"), ("logaddexp(x, y)", "x=-inf, y=-inf"),
+        ("sigmoid(x)", "x=-inf"), ("softplus(x)", "x=inf"), ("log_sigmoid(x)", "x=-inf"),
+    ]),
+]
+
+HEAD = """\
+# Operations
+
+Every operation, by chapter. This page is made by `docs/make_operations.py` from the registry, and
+a test holds it up to date.
+
+Names and signatures are the Array API standard's where it has the function. Operations take raw
+arrays and give raw arrays, or take a Tensor and give Tensors, and record where somebody wants a
+gradient. A name in the first column is a key for [overrides](overrides.md).
+
+*Reads* says for each differentiable argument what its rule reads besides the cotangent, which is
+all that a recorded operation saves. A dash means that it reads nothing. *Kind*:
+
+| kind | meaning |
+|---|---|
+| elementwise | an entry of the result depends on one entry of each argument |
+| view | the result may share memory with the argument; see [inplace.md](inplace.md) |
+| flat | the derivative is 0 wherever it exists; the input is saved all the same, for overrides |
+| no derivative | never recorded |
+| made of others | a plain function of other operations, which are what is recorded |
+"""
+
+EDGE_HEAD = """\
+## Edges
+
+At kinks and ends of domains the derivative is a choice. These are the choices; the gradients below
+are computed by the script that makes the page. Two rules cover most of them: a number where a
+number is right, never NaN; and a zero cotangent stays zero where the derivative is infinite, so
+that entries which a `where` leaves out contribute nothing.
+"""
+
+INNER_HEAD = """\
+## Inner operations
+
+Public functions above are made of these. They have no public function of their own, but are found
+by name: they stand in error messages and in `node.name()`, and can be overridden.
+"""
+
+
+def escaped(text: str) -> str:
+    """Text that can stand in a cell of a table."""
+    return text.replace("|", "\\|")
+
+
+def table(*columns: str) -> str:
+    """The head of a table."""
+    return f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
+
+
+def signature_of(function: Callable[..., Any]) -> str:
+    """A signature without types."""
+    found = inspect.signature(function)
+    bare = [p.replace(annotation=p.empty) for p in found.parameters.values()]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))
+
+
+def summary_of(function: Any) -> str:
+    """The first line of a docstring."""
+    return escaped((inspect.getdoc(function) or "").partition("\n")[0])
+
+
+def reads_of(op: Any) -> str:
+    """What each rule reads."""
+    return "; ".join(f"{op.arguments[i]}: {_read(op, rule)}" for i, rule in op.rules.items())
+
+
+def _read(op: Any, rule: Rule) -> str:
+    special = {
+        SHAPE: "shape", DTYPE: "dtype", SHAPES: "shapes", INDEX: "its place",
+        ALL_ARRAYS: "the others",
+    }
+    names = (*op.arguments, "out")
+    return ", ".join(special[r] if r < 0 else names[r] for r in rule.reads) or "–"
+
+
+def kind_of(op: Any) -> str:
+    """What sort of operation it is."""
+    marks = {"elementwise": op.elementwise, "view": op.view, "flat": op.flat,
+             "no derivative": not op.differentiable}
+    return ", ".join(name for name, holds in marks.items() if holds)
+
+
+def row(name: str, function: Any) -> str:
+    """One operation's row."""
+    op = getattr(function, "op", None)
+    shown = f"`{escaped(name + signature_of(function))}`"
+    if op is None:
+        return f"| {shown} | {summary_of(function)} | | made of others |"
+    if op.name != name:
+        shown += f" (recorded as `{op.name}`)"
+    return f"| {shown} | {summary_of(function)} | {reads_of(op)} | {kind_of(op)} |"
+
+
+def chapters() -> Iterator[str]:
+    """A table for every chapter."""
+    for module_name, title in CHAPTERS.items():
+        module = importlib.import_module(f"pullback.{module_name}")
+        found = {n: getattr(module, n) for n in module.__all__ if hasattr(pb, n)}
+        functions = {n: f for n, f in found.items() if inspect.isfunction(f)}
+        if functions:
+            yield f"\n## {title}\n"
+            yield table("operation", "what comes out", "reads", "kind")
+            yield from (row(name, f) for name, f in sorted(functions.items()))
+
+
+def inner() -> Iterator[str]:
+    """The operations that no public function bears the name of."""
+    yield f"\n{INNER_HEAD}"
+    yield table("operation", "what comes out", "reads", "kind")
+    for name, function in sorted(OPS.items()):
+        # Operations made elsewhere in the running program, as by a test, are not the library's.
+        if function.__module__.startswith("pullback.") and not hasattr(pb, name):
+            yield row(name, function)
+
+
+def gradient_at(expression: str, values: str) -> str:
+    """The gradients of an expression's sum, as the table shows them."""
+    given = eval(f"dict({values})", {"inf": np.inf, "nan": np.nan})
+    tensors = {k: pb.tensor(v, requires_grad=True) for k, v in given.items()}
+    names = {name: getattr(pb, name) for name in dir(pb) if not name.startswith("_")}
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        y = pb.sum(pb.real(eval(expression, {**names, **tensors})))
+        found = pb.autograd.grad(y, list(tensors.values()))
+    return ", ".join(_shown(g.numpy()) for g in found)
+
+
+def _shown(g: np.ndarray) -> str:
+    if g.ndim:
+        return f"[{', '.join(_shown(part) for part in g.reshape(-1))}]"
+    number = complex(g)
+    return f"{number.real:g}" if not number.imag else f"{number:g}"
+
+
+def edges() -> Iterator[str]:
+    """The table of edges, a part at a time."""
+    yield f"\n{EDGE_HEAD}"
+    yield table("expression", "at", "gradient")
+    for title, cases in EDGES:
+        yield f"| **{title}** | | |"
+        for expression, values in cases:
+            gradient = gradient_at(expression, values)
+            yield f"| `{escaped(expression)}` | {values.replace('=', ' = ')} | {gradient} |"
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join([HEAD.rstrip("\n"), *chapters(), *inner(), *edges()]) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")
