@@ -86,7 +86,7 @@ all that a recorded operation saves. A dash means that it reads nothing. *Kind*:
 | view | the result may share memory with the argument; see [inplace.md](inplace.md) |
 | flat | the derivative is 0 wherever it exists; the input is saved all the same, for overrides |
 | no derivative | never recorded |
-| made of others | a plain function of other operations, which are what is recorded |
+| function | no operation of its own: what it records are the operations it is made of |
 """
 
 EDGE_HEAD = """\
@@ -154,7 +154,7 @@ def row(name: str, function: Any) -> str:
     op = getattr(function, "op", None)
     shown = f"`{escaped(name + signature_of(function))}`"
     if op is None:
-        return f"| {shown} | {summary_of(function)} | | made of others |"
+        return f"| {shown} | {summary_of(function)} | | function |"
     if op.name != name:
         shown += f" (recorded as `{op.name}`)"
     return f"| {shown} | {summary_of(function)} | {reads_of(op)} | {kind_of(op)} |"
@@ -197,7 +197,7 @@ def gradient_at(expression: str, values: str) -> str:
 def _shown(g: np.ndarray) -> str:
     if g.ndim:
         return f"[{', '.join(_shown(part) for part in g.reshape(-1))}]"
-    number = complex(g)
+    number = complex(g) + 0.0  # no -0
     return f"{number.real:g}" if not number.imag else f"{number:g}"
 
 

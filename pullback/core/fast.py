@@ -157,6 +157,11 @@ def _single(op: Op) -> Callable[..., Any]:
     return call
 
 
+_FIRST, _SECOND = (True, False, False), (False, True, False)
+_KEEP = {_FIRST: _FIRST, _SECOND: _SECOND}
+"""The commonest sets of saved values as single objects, told apart by identity."""
+
+
 def _binary(op: Op) -> Callable[..., Any]:
     kernels = op.kernels
     first: tuple[bool, ...] = ()
@@ -207,7 +212,11 @@ def _binary(op: Op) -> Callable[..., Any]:
         out._node = node = new(Node)
         node.op = op
         node.parents = (p, q)
-        if keeps:
+        if keep is _SECOND:  # as of a product: what it multiplies with
+            node.saved = (None, b, None)
+        elif keep is _FIRST:
+            node.saved = (a, None, None)
+        elif keeps:
             ka, kb, kd = keep
             node.saved = (a if ka else None, b if kb else None, d if kd else None)
         elif q is None:  # see Note [constants are held weakly]
@@ -236,7 +245,10 @@ def _binary(op: Op) -> Callable[..., Any]:
 
     def refresh() -> None:
         nonlocal first, second, both, keeps
-        first, second, both = op.keep((True, False)), op.keep((False, True)), op.keep((True, True))
+        first, second, both = (
+            _KEEP.get(kept, kept)
+            for kept in (op.keep((True, False)), op.keep((False, True)), op.keep((True, True)))
+        )
         keeps = any(both)
 
     refresh()
@@ -281,7 +293,7 @@ def _pull_general(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
 
 def _pull_unary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
     rule = op.rules[0]
-    function, partial = rule.function, rule.partial
+    function, partial, same = rule.function, rule.partial, rule.same
     read = rule.reads[0] if rule.reads else -1
 
     def pull(node: Node, g: Any, cotangents: dict[Node, Any]) -> None:
@@ -289,7 +301,9 @@ def _pull_unary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
         if saved is FREED:
             raise freed(node)
         parent: Any = node.parents[0]
-        if partial:
+        if same:
+            r = g * saved[read] if partial else g
+        elif partial:
             r = g * (function(saved[read]) if read >= 0 else function())
         else:
             r = function(g, saved[read]) if read >= 0 else function(g)
@@ -307,6 +321,7 @@ def _pull_binary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
     rule1, rule2 = op.rules[0], op.rules[1]
     function1, function2 = rule1.function, rule2.function
     partial1, partial2 = rule1.partial, rule2.partial
+    same1, same2 = rule1.same, rule2.same
     read1 = rule1.reads[0] if rule1.reads else -1
     read2 = rule2.reads[0] if rule2.reads else -1
 
@@ -316,7 +331,9 @@ def _pull_binary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
             raise freed(node)
         p, q = node.parents
         if p is not None:
-            if partial1:
+            if same1:
+                r = g * saved[read1] if partial1 else g
+            elif partial1:
                 r = g * (function1(saved[read1]) if read1 >= 0 else function1())
             else:
                 r = function1(g, saved[read1]) if read1 >= 0 else function1(g)
@@ -327,7 +344,9 @@ def _pull_binary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
             else:
                 cotangents[p] = r
         if q is not None:
-            if partial2:
+            if same2:
+                r = g * saved[read2] if partial2 else g
+            elif partial2:
                 r = g * (function2(saved[read2]) if read2 >= 0 else function2())
             else:
                 r = function2(g, saved[read2]) if read2 >= 0 else function2(g)

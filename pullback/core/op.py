@@ -34,6 +34,10 @@ SHAPE, DTYPE, SHAPES, INDEX, ALL_ARRAYS = -1, -2, -3, -4, -5
 _SPECIAL_READS = {"shape": SHAPE, "dtype": DTYPE, "shapes": SHAPES, "i": INDEX}
 
 
+def _same(value: Any) -> Any:
+    return value
+
+
 class Rule:
     """How a cotangent of the output becomes one of an argument.
 
@@ -42,15 +46,18 @@ class Rule:
                output), or one of the negative marks above
     keywords   the attributes it takes
     partial    it returns the partial derivative, to be multiplied with `g` (elementwise only)
+    same       it returns its one parameter as it is, as that of a sum does, and need not be called
     """
 
-    __slots__ = ("function", "keywords", "partial", "reads")
+    __slots__ = ("function", "keywords", "partial", "reads", "same")
 
     def __init__(
         self, function: Callable[..., Any], reads: tuple[int, ...], keywords: tuple[str, ...],
         partial: bool,
     ) -> None:
         self.function, self.reads, self.keywords, self.partial = function, reads, keywords, partial
+        code = function.__code__
+        self.same = code.co_argcount == 1 and code.co_code == _same.__code__.co_code
 
     def __call__(self, g: Any, saved: tuple[Any, ...], node: Node, index: int) -> Any:
         """The cotangent of argument `index`, from the output's and the saved values."""

@@ -209,15 +209,19 @@ class CustomGradient:
         seen = new(node.cls)
         seen._data = g
         seen._node = None
-        before = _state.forget_tapes()
-        try:
+        if _state.state().mode == _state.REQUIRED:  # nothing to leave
             answer = grad(seen)
-        finally:
-            if before is not None:
-                _state.restore(before)
-        if not isinstance(answer, Tensor):
-            answer = _flat(answer)
-        hand_on_one(answer, node, cotangents, grad)
+        else:
+            before = _state.forget_tapes()
+            try:
+                answer = grad(seen)
+            finally:
+                if before is not None:
+                    _state.restore(before)
+        if isinstance(answer, Tensor):
+            hand_on_one(answer, node, cotangents, grad)
+        else:
+            hand_on(_flat(answer), node, cotangents, None, False, grad)
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,

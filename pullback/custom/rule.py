@@ -115,7 +115,7 @@ def hand_on_one(
     answer: Any, node: Node, cotangents: dict[Node, Any], rule: Callable[..., Any]
 ) -> None:
     """`hand_on` for the commonest case, one real gradient for one argument (hot path)."""
-    (parent,) = node.parents
+    parent = node.parents[0]
     if isinstance(answer, Tensor) and parent is not None and parent not in cotangents:
         r = answer._data
         dtype = r.dtype

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from typing import Any
 
 import pytest
 
-from tests.house.sources import ROOT
+import pullback as pb
+from pullback.core.op import OPS
+from tests.house.sources import PACKAGE, ROOT, python_files
 
 PAGES = {"operations.md": "make_operations.py", "door_names.md": "make_door_names.py"}
 
@@ -35,10 +38,7 @@ def test_a_made_page_is_up_to_date(page: str) -> None:
 def test_the_page_of_operations_has_every_public_operation() -> None:
     """Every function that `pullback` has from its chapters stands in the page, once."""
     made = script("make_operations.py")
-    text = made.page()
-    import pullback as pb
-    from pullback.core.op import OPS
-
+    text = made.page().partition("## Edges")[0]
     for name, function in OPS.items():
         if function.__module__.startswith("pullback."):
             assert text.count(f"| `{name}(") == 1, name
@@ -53,3 +53,15 @@ def test_edges_are_numbers_where_a_number_is_right() -> None:
         for expression, values in cases:
             found = made.gradient_at(expression, values)
             assert "nan" not in found, (title, expression, values)
+
+
+def test_every_error_that_is_raised_has_its_limit_written_down() -> None:
+    text = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+    sources = [
+        p.read_text(encoding="utf-8") for p in python_files("pullback")
+        if p.parent in (PACKAGE, PACKAGE / "core", PACKAGE / "custom", PACKAGE / "ops")
+    ]
+    raised = {name for s in sources for name in re.findall(r"raise (\w+Error)\(", s)}
+    raised &= set(vars(pb.errors))
+    assert len(raised) > 10
+    assert [name for name in sorted(raised) if f"### `{name}`" not in text] == []

@@ -13,6 +13,7 @@ from ...core.state import no_grad as no_grad
 from ...core.state import set_grad_enabled as set_grad_enabled
 from ...core.tensor import Tensor as _CoreTensor
 from ...custom.function import Function as Function
+from ...recording import debug as _debug
 from ..errors import guarded_pull
 from ..tensor import Tensor as Variable
 from . import function as function
@@ -22,10 +23,15 @@ from .checking import gradcheck as gradcheck
 from .checking import gradgradcheck as gradgradcheck
 
 __all__ = [
-    "Function", "GradcheckError", "Variable", "backward", "enable_grad", "function", "functional",
+    "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional",
     "grad", "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled", "no_grad",
     "set_grad_enabled",
 ]
+
+
+def detect_anomaly(check_nan: bool = False) -> Any:
+    """A block in which lines are recorded, for errors of `backward` to name."""
+    return _debug()
 
 
 @guarded_pull
