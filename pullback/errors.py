@@ -46,8 +46,8 @@ class ArgumentTypeError(PullbackError, TypeError):
     """An argument has a type that cannot be used."""
 
 
-class PositionError(PullbackError, IndexError):
-    """An index or an axis that an array does not have."""
+class PositionError(PullbackError, IndexError, ValueError):
+    """An index or an axis that an array does not have (both families, as NumPy's AxisError)."""
 
 
 class MixedLibrariesError(PullbackError, TypeError):
@@ -68,10 +68,6 @@ class VariablesError(PullbackError, TypeError):
 
 class UnknownNameError(PullbackError, LookupError):
     """A name that nobody registered."""
-
-
-class NoGradientError(PullbackError, LookupError):
-    """An operation on the path has no gradient."""
 
 
 class DuplicateNameError(PullbackError, KeyError):

@@ -189,6 +189,7 @@ class GradientTape:
         unconnected_gradients: Any = "none",
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
+        overrides: Any = None,
     ) -> Any:
         """Every derivative of every target entry: shape target.shape + source.shape a source.
 
@@ -209,7 +210,7 @@ class GradientTape:
         nodes = [self._source(s, i) for i, s in enumerate(flat)]
         record = self._use()
         basis = _basis(target, range(target.size))
-        rows = [self._rows(target, g, flat, nodes, record, zero) for g in basis]
+        rows = [self._rows(target, g, flat, nodes, record, zero, overrides) for g in basis]
         answers = []
         for i, s in enumerate(flat):
             column = [row[i] for row in rows]
@@ -223,6 +224,7 @@ class GradientTape:
         unconnected_gradients: Any = "none",
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
+        overrides: Any = None,
     ) -> Any:
         """The Jacobian of each example: shape (b, *target.shape[1:], *source.shape[1:]).
 
@@ -242,7 +244,7 @@ class GradientTape:
         size = math.prod(target.shape[1:])
         every = [[k * size + j for k in range(target.shape[0])] for j in range(size)]
         rows = [
-            self._rows(target, g, [source], [node], record, zero)[0]
+            self._rows(target, g, [source], [node], record, zero, overrides)[0]
             for g in _basis(target, every)
         ]
         if any(r is None for r in rows):
@@ -254,10 +256,10 @@ class GradientTape:
 
     def _rows(
         self, target: Any, g: Any, flat: Sequence[Any], nodes: Sequence[Node | None],
-        record: bool, zero: bool,
+        record: bool, zero: bool, overrides: Any,
     ) -> list[Any]:
         roots = _roots([target], [g], record)
-        found = self._pull(roots, nodes, record, 0, None, target._out)
+        found = self._pull(roots, nodes, record, 0, overrides, target._out)
         return [_answer(s, n, found, zero) for s, n in zip(flat, nodes, strict=True)]
 
     def _use(self) -> bool:

@@ -158,7 +158,7 @@ def _single(op: Op) -> Callable[..., Any]:
 
 
 _FIRST, _SECOND = (True, False, False), (False, True, False)
-_KEEP = {_FIRST: _FIRST, _SECOND: _SECOND}
+_KEEP: dict[tuple[bool, ...], tuple[bool, ...]] = {_FIRST: _FIRST, _SECOND: _SECOND}
 """The commonest sets of saved values as single objects, told apart by identity."""
 
 

@@ -73,8 +73,8 @@ def refuse(op: Any, data: Sequence[Any], error: Exception) -> NoReturn:
         f"{a.dtype}{list(a.shape)}" if hasattr(a, "dtype") else repr(a)[:40] for a in data
     )
     family = (
-        ShapeError if isinstance(error, ValueError)
-        else PositionError if isinstance(error, IndexError) else ArgumentTypeError
+        PositionError if isinstance(error, IndexError)
+        else ShapeError if isinstance(error, ValueError) else ArgumentTypeError
     )
     raise family(
         f"`{op.name}`", "arguments that fit each other", f"{given}: {error}"

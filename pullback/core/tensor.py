@@ -102,6 +102,11 @@ class Tensor:
         >>> pb.tensor([3.0]).item()
         3.0
         """
+        if self.size != 1:
+            raise ArgumentError(
+                "a Python number from a Tensor", "one entry", f"{self.size} (shape {self.shape})",
+                "reduce it first, as with pullback.sum(x), or use x.tolist()",
+            )
         return self.numpy().item()
 
     def tolist(self) -> Any:
@@ -128,13 +133,13 @@ class Tensor:
         return int(self._data.shape[0])
 
     def __bool__(self) -> bool:
-        return bool(self._data)
+        return bool(self.item())
 
     def __float__(self) -> float:
-        return float(self.item() if self.ndim else self._data)
+        return float(self.item())
 
     def __int__(self) -> int:
-        return int(self.item() if self.ndim else self._data)
+        return int(self.item())
 
     def __complex__(self) -> complex:
         return complex(self.item())

@@ -190,7 +190,7 @@ class Generator(core_random.Generator):
 
     >>> g = Generator().manual_seed(0)
     >>> randn(2, generator=g).shape
-    (2,)
+    torch.Size([2])
     """
 
     __slots__ = ()

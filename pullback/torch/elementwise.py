@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import ops
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ArgumentTypeError
 from .dtypes import float32, floating, promoted
 from .errors import as_runtime, guarded
 from .tensor import Tensor, tensor_of
@@ -57,7 +57,13 @@ __all__ = [
 
 def _floating(operation: Callable[..., Any]) -> Callable[..., Any]:
     def call(input: Any) -> Any:
-        return operation(input if input._data.dtype is float32 else floating(input))
+        try:
+            dtype = input._data.dtype
+        except AttributeError:
+            raise ArgumentTypeError(
+                f"`{operation.__name__}`", "a tensor", f"a {type(input).__name__}"
+            ) from None
+        return operation(input if dtype is float32 else floating(input))
 
     return call
 

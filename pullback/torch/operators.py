@@ -35,7 +35,7 @@ def _straight(name: str, *, inexact: bool = False) -> Binary:
             ) and (dtype is float32 or dtype is float64):
                 return operate(self, other)
             return operate(*_fit(self, other, inexact))
-        except ValueError as error:
+        except (ValueError, DtypeError) as error:
             raise as_runtime(error, name) from None
 
     return method
@@ -53,7 +53,7 @@ def _forward(function: Callable[..., Any], name: str, *, inexact: bool = False) 
     def method(self: Any, other: Any, /) -> Any:
         try:
             return function(*_fit(self, other, inexact))
-        except ValueError as error:
+        except (ValueError, DtypeError) as error:
             raise as_runtime(error, name) from None
 
     return method
@@ -64,7 +64,7 @@ def _reflected(function: Callable[..., Any], name: str, *, inexact: bool = False
         x, y = _fit(self, other, inexact)
         try:
             return function(y, x)
-        except ValueError as error:
+        except (ValueError, DtypeError) as error:
             raise as_runtime(error, name) from None
 
     return method
@@ -79,7 +79,7 @@ def _power(self: Any, exponent: Any, /) -> Any:
         if exponent.__class__ is int:
             return _core_power(self, exponent)
         return _core_power(*_fit(self, exponent, inexact=False))
-    except ValueError as error:
+    except (ValueError, DtypeError) as error:
         raise as_runtime(error, "pow") from None
 
 
@@ -92,7 +92,7 @@ def _product(self: Any, other: Any, /) -> Any:
         ))
     try:
         return _matmul(self, other)
-    except ValueError as error:
+    except (ValueError, DtypeError) as error:
         raise as_runtime(error, "matmul") from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy
 
 from .. import ops
 from ..errors import ArgumentError, ShapeError
+from .dtypes import cast, promote_types
 from .errors import as_runtime, guarded
 from .tensor import tensor_of
 
@@ -228,10 +230,17 @@ def contiguous(input: Any) -> Any:
     return ops.reshape(ops.reshape(input, (-1,)), tuple(input.shape))
 
 
+def _alike(tensors: Any) -> list[Any]:
+    """Tensors in the dtype of them all."""
+    given = list(tensors)
+    dtypes = {x.dtype for x in given}
+    return [cast(x, reduce(promote_types, dtypes)) for x in given] if len(dtypes) > 1 else given
+
+
 @guarded
 def cat(tensors: Any, dim: int = 0) -> Any:
     """Tensors one behind the other along an axis."""
-    return ops.concat(list(tensors), axis=dim)
+    return ops.concat(_alike(tensors), axis=dim)
 
 
 concat = cat
@@ -240,7 +249,7 @@ concat = cat
 @guarded
 def stack(tensors: Any, dim: int = 0) -> Any:
     """Tensors side by side along a new axis."""
-    return ops.stack(list(tensors), axis=dim)
+    return ops.stack(_alike(tensors), axis=dim)
 
 
 @guarded

@@ -8,6 +8,7 @@ import numpy
 
 from ..arrays import SCALARS, adapters, is_array
 from ..core.node import Leaf, notes
+from ..core.state import state
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import inexact_dtypes, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError
@@ -100,6 +101,16 @@ class Tensor(CoreTensor):
             node.data, node.shape, node.dtype = self._data, self.shape, self._data.dtype
 
     @property
+    def shape(self) -> Size:
+        """The lengths of the axes.
+
+        >>> import pullback.torch as torch
+        >>> torch.ones(2, 3).shape
+        torch.Size([2, 3])
+        """
+        return tuple.__new__(Size, self._data.shape)
+
+    @property
     def device(self) -> Any:
         """Where the memory is: always `device("cpu")`."""
         return device("cpu")
@@ -166,13 +177,14 @@ class Tensor(CoreTensor):
     def numpy(self, *, force: bool = False) -> Any:
         """The values as a NumPy array that shares memory.
 
-        force  also of a tensor that requires a gradient, which is a `RuntimeError` otherwise
+        force  also of a tensor that requires a gradient, which while recording is a
+               `RuntimeError` otherwise
 
         >>> import pullback.torch as torch
         >>> torch.tensor([1.0, 2.0]).numpy()
         array([1., 2.], dtype=float32)
         """
-        if self.requires_grad and not force:
+        if self.requires_grad and not force and state().enabled:
             raise as_runtime(ArgumentError(
                 "numpy() of a tensor that requires grad", "a tensor without history",
                 "one whose gradient would be lost", "use x.detach().numpy()",
@@ -223,7 +235,8 @@ class Tensor(CoreTensor):
             values, separator=", ", prefix="tensor(", formatter=show,  # type: ignore[arg-type]
         )
         dtype = values.dtype
-        tail = "" if dtype in (dtypes.float32, dtypes.int64, dtypes.bool) else f", dtype={dtype}"
+        usual = (dtypes.float32, dtypes.int64, dtypes.bool, dtypes.complex64)
+        tail = "" if dtype in usual else f", dtype={dtype}"
         if self._node is not None and not self.is_leaf:
             tail += f", grad_fn=<{self._node.name()}>"
         elif self.requires_grad:
@@ -238,6 +251,9 @@ class Tensor(CoreTensor):
         return self
 
     backward = guarded_pull(CoreTensor.backward)
+    grad = property(  # type: ignore[assignment]
+        CoreTensor.grad.fget, guarded(CoreTensor.grad.fset), None, CoreTensor.grad.__doc__,  # type: ignore[attr-defined]
+    )
     requires_grad_ = guarded(CoreTensor.requires_grad_)
     register_hook = guarded(CoreTensor.register_hook)
     retain_grad = guarded(CoreTensor.retain_grad)
@@ -290,7 +306,7 @@ def _shown(values: Any) -> Any:
     else:
         form = "{:.0f}."
     ends = (finite.min(), finite.max()) if finite.size else ()
-    width = max([len(form.format(v)) for v in ends] + [3 * (finite.size < values.size)])
+    width = max([len(form.format(v)) for v in ends], default=0)
     return lambda v: (form.format(v) if numpy.isfinite(v) else str(v)).rjust(width)
 
 

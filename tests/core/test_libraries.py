@@ -48,6 +48,9 @@ def test_what_converts_itself_is_taken():
     [
         (lambda x: x + pb.ones(3), ValueError, r"`add`.*float64\[2\], float64\[3\]"),
         (lambda x: pb.sum(x, axis=5), ValueError, "`sum`"),
+        (lambda x: pb.sum(x, axis=5), IndexError, "`sum`"),
+        (lambda x: float(x), ValueError, r"2 \(shape \(2,\)\)"),
+        (lambda x: bool(x), ValueError, "one entry"),
         (lambda x: pb.reshape(x, (3, 4)), ValueError, "`reshape`"),
         (lambda x: x[7], IndexError, "getitem"),
         (lambda x: x @ pb.tensor([1.0, 2.0, 3.0]), ValueError, "`matmul`"),

@@ -70,6 +70,17 @@ def test_after_the_fact_with_a_tape():
     assert not tape.gradient(y, x).numpy().any()
 
 
+def test_after_the_fact_in_a_jacobian():
+    x = pb.tensor([[0.3, 2.0], [-0.6, 0.1]])
+    with pb.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = pb.sign(x) * 3
+    full = tape.jacobian(y, x, overrides={"sign": straight}).numpy()
+    np.testing.assert_array_equal(full.reshape(4, 4), 3 * np.eye(4))
+    batch = tape.batch_jacobian(y, x, overrides={"sign": straight}).numpy()
+    np.testing.assert_array_equal(batch, np.stack([3 * np.eye(2)] * 2))
+
+
 def network(x, w1, b1, w2):
     return pb.sum(pb.relu(pb.relu(x @ w1 + b1) @ w2))
 

@@ -67,7 +67,8 @@ ROWS = [
     reduction("var", correction=0.5, axis=(0, 1)),
     *(reduction(n, how.pop("sample", CUBE), **how)
       for n in ("cumulative_sum", "cumulative_prod")
-      for how in [*map(dict, RUNNING), {"sample": real(5)}, {"sample": real(3, 0), "kind": "nothing", "axis": -1},
+      for how in [*map(dict, RUNNING), {"sample": real(5)},
+                  {"sample": real(3, 0), "kind": "nothing", "axis": -1},
                   {"sample": real(0, 2), "axis": 0, "include_initial": True}]),
     *(reduction("cumulative_prod", zeros_among(n), f"zeros among {n}") for n in (1, 2, 3, 4, 7)),
     reduction("cumulative_prod", zeros_among(2, 5), "zeros", axis=-1, include_initial=True),

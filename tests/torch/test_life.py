@@ -177,6 +177,7 @@ MISUSES = {
     "item of several": lambda t, x: x.item(),
     "reshape to another size": lambda t, x: x.reshape(3),
     "cat of different widths": lambda t, x: t.cat([t.ones(2, 2), t.ones(2, 3)]),
+    "a grad of another shape": lambda t, x: setattr(x, "grad", t.ones(3)),
     "mean of integers": lambda t, x: t.arange(3).mean(),
     "a hook on a constant": lambda t, x: t.ones(1).register_hook(print),
     "integer /= number": lambda t, x: t.arange(3).div_(2),
@@ -189,6 +190,12 @@ def test_misuse_is_a_runtime_error(torch, name):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with pytest.raises(RuntimeError):
         MISUSES[name](torch, x)
+
+
+def test_what_is_no_tensor_is_a_type_error(torch):
+    for wrong in (lambda: torch.exp("a"), lambda: torch.ones(2) + None, lambda: torch.ones(2) + "a"):
+        with pytest.raises(TypeError):
+            wrong()
 
 
 def test_wrong_indices_are_index_errors(torch):
@@ -249,6 +256,8 @@ def test_copies_keep_what_a_leaf_is(torch):
 def test_small_members(torch):
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert tuple(x.size()) == (2, 2)
+    assert repr(x.shape) == "torch.Size([2, 2])"
+    assert x.shape.numel() == 4
     assert x.size(-1) == 2
     assert (x.dim(), x.ndim, x.numel(), len(x)) == (2, 2, 4, 2)
     assert x.is_floating_point()

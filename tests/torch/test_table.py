@@ -266,6 +266,7 @@ PROMOTION = {
     "bits": lambda t: (t.arange(4) > 1) & ~(t.arange(4) == 3),
     "argmax": lambda t: t.tensor([[1.0, 3.0], [5.0, 2.0]]).argmax(dim=1),
     "max index": lambda t: t.tensor([[1.0, 3.0], [5.0, 2.0]]).max(0).indices,
+    "cat of two dtypes": lambda t: t.cat([t.ones(2), t.arange(2)]),
     "uneven scatter": lambda t: t.zeros(1, 3).scatter(1, t.tensor([[2]]), t.ones(4, 4)),
     "sort index": lambda t: t.tensor([2.0, 1.0, 3.0]).sort().indices,
     "any": lambda t: (t.eye(2) > 0).any(dim=0),

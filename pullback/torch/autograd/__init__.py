@@ -23,14 +23,17 @@ from .checking import gradcheck as gradcheck
 from .checking import gradgradcheck as gradgradcheck
 
 __all__ = [
-    "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional",
-    "grad", "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled", "no_grad",
-    "set_grad_enabled",
+    "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad",
+    "function", "functional", "grad", "gradcheck", "gradgradcheck", "inference_mode",
+    "is_grad_enabled", "no_grad", "set_grad_enabled",
 ]
 
 
 def detect_anomaly(check_nan: bool = False) -> Any:
-    """A block in which lines are recorded, for errors of `backward` to name."""
+    """A block in which lines are recorded, for errors of `backward` to name.
+
+    check_nan  accepted, with no effect
+    """
     return _debug()
 
 

@@ -135,7 +135,7 @@ class Linear(Module, _nn.Linear):
 
     >>> import pullback.torch as torch
     >>> torch.nn.Linear(3, 2)(torch.ones(4, 3)).shape
-    (4, 2)
+    torch.Size([4, 2])
     """
 
     def __init__(
@@ -206,6 +206,12 @@ class BatchNorm1d(Module, _nn.BatchNorm):
             dtype=dtype or "float32",
         )
         self._take_over()
+
+    def forward(self, x: Any) -> Any:
+        """What calling it computes."""
+        out = _nn.BatchNorm.forward(self, x)
+        self._take_over()  # the running averages are new tensors
+        return out
 
 
 class BatchNorm2d(BatchNorm1d):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -14,6 +15,7 @@ from ...errors import ArgumentError, DtypeError
 from ..creation import made
 from ..elementwise import log_softmax, sigmoid, softmax, tanh  # type: ignore[attr-defined]
 from ..errors import as_runtime, guarded
+from ..operators import in_place
 from ..reductions import norm
 from ..shaping import lengths
 
@@ -28,23 +30,23 @@ __all__ = [
 # Activations --------------------------------------------------------------------------------
 
 
-def _placed(input: Any, out: Any, inplace: bool) -> Any:
-    return input.copy_(out) if inplace else out
+def _placed(function: Callable[[Any], Any], input: Any, inplace: bool) -> Any:
+    return in_place(function, "activation_")(input) if inplace else function(input)
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0)."""
-    return _placed(input, ops.relu(input), inplace)
+    return _placed(ops.relu, input, inplace)
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """x where it is positive, else slope · x."""
-    return _placed(input, ops.leaky_relu(input, negative_slope), inplace)
+    return _placed(lambda x: ops.leaky_relu(x, negative_slope), input, inplace)
 
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """x where it is positive, else alpha · (exp(x) - 1)."""
-    return _placed(input, ops.elu(input, alpha), inplace)
+    return _placed(lambda x: ops.elu(x, alpha), input, inplace)
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:
@@ -54,7 +56,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
 
 def silu(input: Any, inplace: bool = False) -> Any:
     """x · sigmoid(x)."""
-    return _placed(input, ops.silu(input), inplace)
+    return _placed(ops.silu, input, inplace)
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
@@ -217,7 +219,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     """Entries set to 0 with probability p and the others divided by 1 - p, in training."""
     if not 0 <= p <= 1:
         raise as_runtime(ArgumentError("argument `p` of `dropout`", "a number in [0, 1]", f"{p}"))
-    return _placed(input, ops.dropout(input, p, training=training), inplace and training)
+    return _placed(lambda x: ops.dropout(x, p, training=training), input, inplace and training)
 
 
 @guarded

@@ -1,0 +1,1 @@
+"""How fast pullback is beside its peers: `python -m benchmarks`, see docs/performance.md."""

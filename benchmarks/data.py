@@ -1,0 +1,28 @@
+"""Inputs that all systems share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+RATE = 0.01
+
+
+def entries(count: int) -> Any:
+    """Normally distributed float32."""
+    return numpy.random.default_rng(0).standard_normal(count, numpy.float32)
+
+
+def network(batch: int, layers: Sequence[int]) -> tuple[Any, Any, list[Any]]:
+    """A batch of inputs, their classes, and [weight, bias, weight, …] of a network."""
+    rng = numpy.random.default_rng(0)
+    x = rng.standard_normal((batch, layers[0]), numpy.float32)
+    classes = rng.integers(0, layers[-1], batch)
+    parameters = []
+    for before, after in zip(layers, layers[1:], strict=False):
+        scale = numpy.float32((2 / before) ** 0.5)
+        parameters.append(scale * rng.standard_normal((before, after), numpy.float32))
+        parameters.append(numpy.zeros(after, numpy.float32))
+    return x, classes, parameters

@@ -1,0 +1,107 @@
+"""The figures as tables: on the terminal and in Markdown."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.util import find_spec
+from pathlib import Path
+
+from .rounds import Results
+from .targets import judged
+from .workloads import WORKLOADS
+
+BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
+
+_TARGET_HEAD = ["target", "wanted", "got", ""]
+
+
+def figures(results: Results) -> tuple[list[str], list[list[str]]]:
+    """The head and rows of the table: medians, and in brackets how many times pullback's."""
+    systems = list(results.versions)
+    rows = []
+    for name in results.values:
+        row = [WORKLOADS[name].title, WORKLOADS[name].unit]
+        for system in systems:
+            row.append(_cell(results, name, system))
+        rows.append(row)
+    return ["workload", "", *systems], rows
+
+
+def _cell(results: Results, workload: str, system: str) -> str:
+    value = results.median(workload, system)
+    if value is None:
+        return ""
+    text = f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+    ratio = results.ratio((workload, system), (workload, "pullback"))
+    return text if system == "pullback" or ratio is None else f"{text} ({ratio:.2g} x)"
+
+
+def show(results: Results) -> None:
+    """Print the tables, with rich where it is installed."""
+    print(machine(), versions(results), sep="\n", end="\n\n")
+    for head, rows in (figures(results), (_TARGET_HEAD, judged(results))):
+        (_rich if find_spec("rich") else _plain)(head, rows)
+
+
+def _rich(head: list[str], rows: list[list[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*head)
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    width = console.measure(table).maximum
+    Console(width=max(width, console.width)).print(table)
+
+
+def _plain(head: list[str], rows: list[list[str]]) -> None:
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    for row in (head, ["-" * width for width in widths], *rows):
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print()
+
+
+def machine() -> str:
+    """Processor, cores, memory, system and Python, in one line."""
+    model = platform.processor() or platform.machine()
+    if os.path.exists("/proc/cpuinfo"):
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        names = [s.partition(":")[2].strip() for s in text.splitlines() if s.startswith("model name")]
+        model = names[0] if names else model
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}, "
+        f"Python {platform.python_version()}"
+    )
+
+
+def versions(results: Results) -> str:
+    """The systems and their versions, in one line."""
+    return ", ".join(f"{system} {version}" for system, version in results.versions.items())
+
+
+def markdown(results: Results, rounds: int) -> str:
+    """What goes between the marks in docs/performance.md."""
+    parts = [
+        f"{machine()}; {versions(results)}. Medians of {rounds} rounds; in brackets, how many "
+        "times pullback's figure.",
+        _markdown_table(*figures(results)),
+        _markdown_table(_TARGET_HEAD, judged(results)),
+    ]
+    return "\n\n".join(parts)
+
+
+def _markdown_table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def write(path: Path, text: str) -> None:
+    """Put text between the marks of a file. Raises `ValueError` where they are missing."""
+    before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{path} has no lines {BEGIN} and {END}")
+    path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")

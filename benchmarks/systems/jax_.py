@@ -1,0 +1,120 @@
+"""JAX, eager: `grad` without `jit`."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy
+
+from ..data import RATE, entries, network
+
+
+def small_ops(elements, ops):
+    x = jnp.asarray(numpy.full(elements, 0.5, numpy.float32))
+    a = jnp.asarray(numpy.full(elements, 0.999, numpy.float32))
+    b = jnp.asarray(numpy.full(elements, 0.001, numpy.float32))
+
+    def chain(x):
+        y = x
+        for _ in range(ops // 2):
+            y = y * a
+            y = y + b
+        return jnp.sum(y)
+
+    return _run(chain, x), ops
+
+
+def _run(function, x):
+    slope = jax.grad(function)
+
+    def run():
+        return slope(x).block_until_ready()
+
+    return run
+
+
+@jax.custom_vjp
+def reversal(x):
+    return x
+
+
+def reversal_forward(x):
+    return x, None
+
+
+def reversal_backward(_, g):
+    return (-g,)
+
+
+reversal.defvjp(reversal_forward, reversal_backward)
+
+
+@jax.custom_vjp
+def square(x):
+    return x * x
+
+
+def square_forward(x):
+    return x * x, x
+
+
+def square_backward(x, g):
+    return (g * 2 * x,)
+
+
+square.defvjp(square_forward, square_backward)
+
+
+def custom_reversal(calls):
+    return _custom(reversal, calls)
+
+
+def custom_square(calls):
+    return _custom(square, calls)
+
+
+def _custom(function, calls):
+    def chain(y):
+        for _ in range(calls):
+            y = function(y)
+        return jnp.sum(y)
+
+    return _run(chain, jnp.ones(1, jnp.float32)), calls
+
+
+def elementwise(count):
+    def total(x):
+        return jnp.sum(jnp.tanh(x) * jnp.exp(-x * x) + jax.nn.relu(x))
+
+    return _run(total, jnp.asarray(entries(count))), 1
+
+
+def mlp_step(batch, layers):
+    x, classes, arrays = network(batch, layers)
+    x, classes = jnp.asarray(x), jnp.asarray(classes)
+    parameters = [jnp.asarray(a) for a in arrays]
+
+    def loss(parameters):
+        h = x
+        for i in range(0, len(parameters) - 2, 2):
+            h = jax.nn.relu(h @ parameters[i] + parameters[i + 1])
+        logs = jax.nn.log_softmax(h @ parameters[-2] + parameters[-1])
+        return -jnp.mean(jnp.take_along_axis(logs, classes[:, None], axis=1))
+
+    slopes = jax.grad(loss)
+
+    def run():
+        gs = slopes(parameters)
+        parameters[:] = [p - RATE * g for p, g in zip(parameters, gs, strict=True)]
+        jax.block_until_ready(parameters)
+
+    return run, 1
+
+
+def memory_chain(count):
+    def total(y):
+        for _ in range(10):
+            y = jnp.exp(jnp.tanh(y)) * 0.3
+        return jnp.sum(y)
+
+    return _run(total, jnp.asarray(entries(count))), 1

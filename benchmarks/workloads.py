@@ -1,0 +1,95 @@
+"""The workloads: what is run, at which size, and in which unit its figure is given."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+MODULES = {
+    "pullback": "pullback", "numpy": "numpy", "torch": "torch", "tensorflow": "tensorflow",
+    "jax": "jax", "autograd": "autograd",
+}
+"""System -> the module that is looked for, and whose import is timed."""
+
+PACKAGES = {"tensorflow": ("tensorflow", "tensorflow-cpu")}
+"""System -> names under which its version may be installed, where not the system's own."""
+
+TIME, MEMORY, IMPORT = "time", "memory", "import"
+
+MICROSECONDS, MILLISECONDS, MEGABYTES = "µs", "ms", "MB"
+FACTORS = {MICROSECONDS: 1e6, MILLISECONDS: 1e3, MEGABYTES: 1e-6}
+
+
+class Workload(NamedTuple):
+    """One row of the table.
+
+    function   the function of the systems' files
+    arguments  what it is called with; `quick`: in a quick run
+    small      for memory: what to run first, so that libraries and thread pools are loaded
+    systems    only these, or all when empty
+    """
+
+    title: str
+    unit: str
+    function: str
+    arguments: tuple[object, ...] = ()
+    quick: tuple[object, ...] = ()
+    kind: str = TIME
+    small: tuple[object, ...] = ()
+    systems: tuple[str, ...] = ()
+
+
+_LAYERS = (784, 512, 512, 10)
+_DEEP = ("pullback", "torch")
+
+WORKLOADS: dict[str, Workload] = {
+    "small-1": Workload(
+        "small ops, 1 element, an op", MICROSECONDS, "small_ops", (1, 1000), (1, 20)
+    ),
+    "small-100": Workload(
+        "small ops, 100 elements, an op", MICROSECONDS, "small_ops", (100, 1000), (100, 20)
+    ),
+    "small-10000": Workload(
+        "small ops, 10,000 elements, an op", MICROSECONDS, "small_ops", (10_000, 1000),
+        (10_000, 20),
+    ),
+    "function-reversal": Workload(
+        "`Function`, gradient reversal, a call", MICROSECONDS, "function_reversal", (100,), (5,)
+    ),
+    "function-square": Workload(
+        "`Function`, a square that saves x, a call", MICROSECONDS, "function_square", (100,), (5,)
+    ),
+    "custom-reversal": Workload(
+        "`custom_gradient`, gradient reversal, a call", MICROSECONDS, "custom_reversal", (100,),
+        (5,),
+    ),
+    "custom-square": Workload(
+        "`custom_gradient`, a square that saves x, a call", MICROSECONDS, "custom_square", (100,),
+        (5,),
+    ),
+    "elementwise": Workload(
+        "large elementwise, 10⁷ elements", MILLISECONDS, "elementwise", (10_000_000,), (1000,)
+    ),
+    "mlp": Workload(
+        "MLP step, batch 256", MILLISECONDS, "mlp_step", (256, _LAYERS), (4, (8, 6, 3))
+    ),
+    "mlp-tape": Workload(
+        "MLP step under a tape, batch 256", MILLISECONDS, "mlp_step_tape", (256, _LAYERS),
+        (4, (8, 6, 3)),
+    ),
+    **{
+        f"deep-{ops}": Workload(
+            f"chain of {ops:,} ops, an op", MICROSECONDS, "small_ops", (1, ops), (1, ops // 500),
+            systems=_DEEP,
+        )
+        for ops in (1_000, 10_000, 100_000, 1_000_000)
+    },
+    "memory-chain": Workload(
+        "peak memory, 30 ops on 4M elements", MEGABYTES, "memory_chain", (4_000_000,), (100_000,),
+        MEMORY, (1000,),
+    ),
+    "memory-mlp": Workload(
+        "peak memory, MLP step, batch 256", MEGABYTES, "mlp_step", (256, _LAYERS),
+        (64, (100, 100, 10)), MEMORY, (2, (8, 8, 4)),
+    ),
+    "import": Workload("import in a fresh interpreter", MILLISECONDS, "", kind=IMPORT),
+}

@@ -1,0 +1,84 @@
+"""The benchmarks run, and their tables say what was measured."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import report
+from benchmarks.rounds import Results, has, measure
+from benchmarks.targets import TARGETS, judged
+from benchmarks.workloads import MODULES, WORKLOADS
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_a_quick_run_prints_every_workload_and_target():
+    command = [
+        sys.executable, "-m", "benchmarks", "--quick", "--systems", "pullback,numpy", "--rounds",
+        "1",
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    for title in [w.title for w in WORKLOADS.values()] + [t.title for t in TARGETS]:
+        assert title in done.stdout
+
+
+def test_pullback_has_every_workload_and_every_workload_but_its_own_a_peer():
+    for name in WORKLOADS:
+        assert has("pullback", name), name
+        assert any(has(s, name) for s in MODULES if s not in ("pullback", "numpy")), name
+
+
+def test_every_figure_is_positive_and_of_every_round():
+    results = measure(["numpy"], ["small-1", "import"], 2, True)
+    assert results.versions.keys() == {"numpy"}
+    for name in ("small-1", "import"):
+        values = results.values[name]["numpy"]
+        assert len(values) == 2
+        assert all(v > 0 for v in values)
+
+
+def _results(pullback: list[float], torch: list[float]) -> Results:
+    results = Results()
+    for p, t in zip(pullback, torch, strict=True):
+        results.add("small-1", "pullback", p)
+        results.add("small-1", "torch", t)
+    results.versions = {"pullback": "1", "torch": "2"}
+    return results
+
+
+def test_ratios_are_taken_within_a_round():
+    results = _results([1.0, 2.0, 10.0], [3.0, 6.0, 20.0])
+    assert results.median("small-1", "torch") == 6.0
+    assert results.ratio(("small-1", "torch"), ("small-1", "pullback")) == 3.0
+    assert report.figures(results)[1] == [[WORKLOADS["small-1"].title, "µs", "2.00", "6.00 (3 x)"]]
+
+
+@pytest.mark.parametrize(("torch", "answer"), [(2.0, "met"), (1.9, "not met")])
+def test_a_target_is_met_or_not(torch, answer):
+    rows = judged(_results([1.0], [torch]))
+    assert rows[0][1:] == ["≥ 2", f"{torch:.2f}", answer]
+    assert {row[3] for row in rows[1:]} == {"not measured"}
+
+
+def test_writing_keeps_what_is_around_the_marks(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n", encoding="utf-8")
+    report.write(page, report.markdown(_results([1.0], [3.0]), 1))
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "old" not in text
+    assert "3.00 (3 x)" in text
+    page.write_text("no marks", encoding="utf-8")
+    with pytest.raises(ValueError, match="has no lines"):
+        report.write(page, "text")
+
+
+def test_the_page_has_the_marks():
+    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    assert text.count(report.BEGIN) == text.count(report.END) == 1
