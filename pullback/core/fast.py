@@ -157,9 +157,8 @@ def _single(op: Op) -> Callable[..., Any]:
     return call
 
 
-_FIRST, _SECOND = (True, False, False), (False, True, False)
-_KEEP: dict[tuple[bool, ...], tuple[bool, ...]] = {_FIRST: _FIRST, _SECOND: _SECOND}
-"""The commonest sets of saved values as single objects, told apart by identity."""
+_SECOND: tuple[bool, ...] = (False, True, False)
+"""The commonest set of saved values as a single object, told by identity."""
 
 
 def _binary(op: Op) -> Callable[..., Any]:
@@ -214,8 +213,6 @@ def _binary(op: Op) -> Callable[..., Any]:
         node.parents = (p, q)
         if keep is _SECOND:  # as of a product: what it multiplies with
             node.saved = (None, b, None)
-        elif keep is _FIRST:
-            node.saved = (a, None, None)
         elif keeps:
             ka, kb, kd = keep
             node.saved = (a if ka else None, b if kb else None, d if kd else None)
@@ -245,10 +242,8 @@ def _binary(op: Op) -> Callable[..., Any]:
 
     def refresh() -> None:
         nonlocal first, second, both, keeps
-        first, second, both = (
-            _KEEP.get(kept, kept)
-            for kept in (op.keep((True, False)), op.keep((False, True)), op.keep((True, True)))
-        )
+        first, second, both = op.keep((True, False)), op.keep((False, True)), op.keep((True, True))
+        first = _SECOND if first == _SECOND else first
         keeps = any(both)
 
     refresh()

@@ -133,6 +133,11 @@ class Tensor:
         return int(self._data.shape[0])
 
     def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ArgumentError(
+                "the truth of a Tensor", "one entry (of several it is ambiguous)",
+                f"shape {self.shape}", "use pullback.any(x) or pullback.all(x)",
+            )
         return bool(self.item())
 
     def __float__(self) -> float:

@@ -90,10 +90,6 @@ for _name, _operation in _BINARY.items():
     globals()[_name] = _named(_pair(getattr(ops, _operation), _name), _name, _operation)
 
 
-def _numbers(x: Any) -> Any:
-    return x if isinstance(x, Tensor) else tensor_of(x)
-
-
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input + alpha · other."""
     return input + (other if alpha == 1 else other * alpha)

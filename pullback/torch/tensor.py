@@ -251,7 +251,7 @@ class Tensor(CoreTensor):
         return self
 
     backward = guarded_pull(CoreTensor.backward)
-    grad = property(  # type: ignore[assignment]
+    grad = property(
         CoreTensor.grad.fget, guarded(CoreTensor.grad.fset), None, CoreTensor.grad.__doc__,  # type: ignore[attr-defined]
     )
     requires_grad_ = guarded(CoreTensor.requires_grad_)

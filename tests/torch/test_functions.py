@@ -223,6 +223,16 @@ def test_functional_derivatives(torch, rng):
     close(h, 6 * x.numpy() * y.numpy())
 
 
+def test_modules_are_found_by_import_and_as_attributes(torch):
+    from importlib import import_module
+
+    for name in ("nn.functional", "nn.init", "nn.utils", "optim", "autograd.functional"):
+        found = torch
+        for part in name.split("."):
+            found = getattr(found, part)
+        assert import_module(f"{torch.__name__}.{name}") is found
+
+
 # Training -----------------------------------------------------------------------------------
 
 

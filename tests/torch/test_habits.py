@@ -213,8 +213,12 @@ def momentum(t):
 
 def in_place_layers(t):
     x = data(t, 2, 3)
-    net = t.nn.Sequential(t.nn.ReLU(inplace=True), t.nn.LeakyReLU(0.3, inplace=True))
-    (net(x * 1) * 2).sum().backward()
+    net = t.nn.Sequential(t.nn.ReLU(inplace=True), t.nn.Tanh())
+    y = x * 1
+    (net(y) * 2).sum().backward()
+    z = x * 3
+    assert t.nn.LeakyReLU(0.3, inplace=True)(z) is z
+    (z + t.nn.functional.elu(x * 1, inplace=True)).sum().backward()
     return x.grad
 
 
