@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy
@@ -21,7 +22,7 @@ def network(batch: int, layers: Sequence[int]) -> tuple[Any, Any, list[Any]]:
     x = rng.standard_normal((batch, layers[0]), numpy.float32)
     classes = rng.integers(0, layers[-1], batch)
     parameters = []
-    for before, after in zip(layers, layers[1:], strict=False):
+    for before, after in pairwise(layers):
         scale = numpy.float32((2 / before) ** 0.5)
         parameters.append(scale * rng.standard_normal((before, after), numpy.float32))
         parameters.append(numpy.zeros(after, numpy.float32))

@@ -19,12 +19,10 @@ _TARGET_HEAD = ["target", "wanted", "got", ""]
 def figures(results: Results) -> tuple[list[str], list[list[str]]]:
     """The head and rows of the table: medians, and in brackets how many times pullback's."""
     systems = list(results.versions)
-    rows = []
-    for name in results.values:
-        row = [WORKLOADS[name].title, WORKLOADS[name].unit]
-        for system in systems:
-            row.append(_cell(results, name, system))
-        rows.append(row)
+    rows = [
+        [WORKLOADS[name].title, WORKLOADS[name].unit, *(_cell(results, name, s) for s in systems)]
+        for name in results.values
+    ]
     return ["workload", "", *systems], rows
 
 
@@ -51,25 +49,29 @@ def _rich(head: list[str], rows: list[list[str]]) -> None:
     table = Table(*head)
     for row in rows:
         table.add_row(*row)
-    console = Console()
-    width = console.measure(table).maximum
-    Console(width=max(width, console.width)).print(table)
+    width = sum(_widths(head, rows)) + 3 * len(head) + 1  # never a broken line, even in a file
+    Console(width=max(width, Console().width)).print(table)
 
 
 def _plain(head: list[str], rows: list[list[str]]) -> None:
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    widths = _widths(head, rows)
     for row in (head, ["-" * width for width in widths], *rows):
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        print("  ".join(cells).rstrip())
     print()
+
+
+def _widths(head: list[str], rows: list[list[str]]) -> list[int]:
+    return [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
 
 
 def machine() -> str:
     """Processor, cores, memory, system and Python, in one line."""
     model = platform.processor() or platform.machine()
     if os.path.exists("/proc/cpuinfo"):
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-        names = [s.partition(":")[2].strip() for s in text.splitlines() if s.startswith("model name")]
-        model = names[0] if names else model
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        names = [line.partition(":")[2] for line in lines if line.startswith("model name")]
+        model = names[0].strip() if names else model
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
         f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}, "

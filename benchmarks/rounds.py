@@ -18,6 +18,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEX
 _ENVIRONMENT = {
     **dict.fromkeys(_THREADS, "2"), "CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu",
     "TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "1",
+    "PYTHONDONTWRITEBYTECODE": "",  # an import is timed as it is the second time
 }
 
 

@@ -20,7 +20,8 @@ def main(system: str, name: str, quick: bool) -> None:
     if workload.kind == IMPORT:
         value = _import(MODULES[system])
     else:
-        make = getattr(importlib.import_module(f"{__package__}.systems.{system}_"), workload.function)
+        module = importlib.import_module(f"{__package__}.systems.{system}_")
+        make = getattr(module, workload.function)
         arguments = workload.quick if quick else workload.arguments
         if workload.kind == MEMORY:
             value = _memory(make, workload, arguments)

@@ -209,7 +209,7 @@ class GradientTape:
         flat, rebuild = flatten(sources)
         nodes = [self._source(s, i) for i, s in enumerate(flat)]
         record = self._use()
-        basis = _basis(target, range(target.size))
+        basis = _basis(target, range(math.prod(target.shape)))
         rows = [self._rows(target, g, flat, nodes, record, zero, overrides) for g in basis]
         answers = []
         for i, s in enumerate(flat):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any, ClassVar
 
 import numpy
@@ -102,9 +103,10 @@ class Tensor:
         >>> pb.tensor([3.0]).item()
         3.0
         """
-        if self.size != 1:
+        if prod(self._data.shape) != 1:
             raise ArgumentError(
-                "a Python number from a Tensor", "one entry", f"{self.size} (shape {self.shape})",
+                "a Python number from a Tensor", "one entry",
+                f"{prod(self._data.shape)} (shape {tuple(self._data.shape)})",
                 "reduce it first, as with pullback.sum(x), or use x.tolist()",
             )
         return self.numpy().item()
@@ -133,10 +135,10 @@ class Tensor:
         return int(self._data.shape[0])
 
     def __bool__(self) -> bool:
-        if self.size != 1:
+        if prod(self._data.shape) != 1:
             raise ArgumentError(
                 "the truth of a Tensor", "one entry (of several it is ambiguous)",
-                f"shape {self.shape}", "use pullback.any(x) or pullback.all(x)",
+                f"shape {tuple(self._data.shape)}", "use pullback.any(x) or pullback.all(x)",
             )
         return bool(self.item())
 
