@@ -28,7 +28,7 @@ demo: $(READY)-demo
 # Two workers on two cores: matrix products that are split further would wait for each other.
 test: export OPENBLAS_NUM_THREADS := 1
 test: $(TEST_STAMP)
-	$(BIN)/python -m pytest -n 2 --doctest-modules pullback tests
+	$(BIN)/python -m pytest -n 2
 
 bench: $(READY)-bench
 	$(BIN)/python -m benchmarks

@@ -39,8 +39,7 @@ def _import(module: str) -> float:
 
 
 def _time(run, units: int, seconds: float) -> float:
-    """Seconds a unit: the median of as many calls as fit, after two that are not counted."""
-    run()
+    """Seconds a unit: the median of as many calls as fit, at least 3, after one not counted."""
     run()
     times = []
     end = time.perf_counter() + seconds
