@@ -92,3 +92,16 @@ def test_a_thread_that_fails_is_heard(array):
         np.bitwise_and(adopt(array), adopt(array))
     with np.errstate(all="raise"), pytest.raises(FloatingPointError):
         np.divide(adopt(array), np.float32(0))
+
+
+def test_gates_and_relus_go_block_by_block(array):
+    x = adopt(array)
+    np.testing.assert_array_equal(np.asarray(pb.relu(x)), np.maximum(array, 0))
+    assert type(pb.relu(x)) is Large
+    upstream = np.broadcast_to(np.float32(2.0), array.shape)
+    t = pb.tensor(array, requires_grad=True)
+    pb.relu(t).backward(pb.tensor(upstream))
+    np.testing.assert_array_equal(t.grad.numpy(), np.where(array > 0, np.float32(2), 0))
+    t.grad = None
+    pb.relu(t[::2]).backward(pb.tensor(array[::2]))
+    np.testing.assert_array_equal(t.grad.numpy()[::2], np.where(array[::2] > 0, array[::2], 0))

@@ -96,6 +96,11 @@ class NumPy:
             return getattr(importlib.import_module(numpy_nn.LAZY[name]), name)
         if issubclass(cls, numpy.generic) and name in _SCALAR_KERNELS:
             return _SCALAR_KERNELS[name]
+        if issubclass(cls, numpy.ndarray) and cls is not numpy.ndarray:
+            from . import numpy_large
+
+            if name in numpy_large.KERNELS:
+                return numpy_large.KERNELS[name]
         known = issubclass(cls, (numpy.ndarray, numpy.generic))  # else one of Python's numbers
         return _KERNELS.get(name) or numpy_nn.KERNELS.get(name) if known else None
 

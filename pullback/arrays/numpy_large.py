@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy
 
+from . import numpy_nn
+
 SMALLEST = 1 << 20
 """From this many bytes on an array is `Large` (`NumPy.adopt` knows the number too)."""
 
@@ -151,6 +153,57 @@ def _elementwise(ufunc: Any, inputs: list[Any]) -> Any:
             ufunc(*first[:-1], out=first[-1])
             other.result()
     return out.view(Large)
+
+
+_BLOCK = 1 << 15
+"""Entries that a step of `blockwise` takes: what fits into a core's cache with its temporaries."""
+
+
+def blockwise(function: Any, *arrays: Any) -> Any:
+    """An elementwise function of arrays of one shape, piece by piece on two threads.
+
+    Whatever the function makes on its way stays in the cache. The result has the first array's
+    dtype.
+    """
+    shape, dtype = arrays[0].shape, arrays[0].dtype
+    flats = [_flat(_plain(a)) for a in arrays]
+    out = POOL.empty(shape, dtype)
+    result = out.reshape(-1)
+    n = result.size
+
+    def run(first: int, last: int) -> None:
+        for start in range(first, last, _BLOCK):
+            stop = min(start + _BLOCK, last)
+            result[start:stop] = function(*(f[start:stop] for f in flats))
+
+    executor = _second_thread() if out.nbytes >= _SPLIT else None
+    if executor is None:
+        run(0, n)
+    else:
+        other = executor.submit(run, n // 2, n)
+        run(0, n // 2)
+        other.result()
+    return adopt(out)
+
+
+def _gate(x: Any, control: Any) -> Any:
+    return blockwise(numpy_nn.gate, x, control) if x.shape == control.shape else (
+        adopt(numpy_nn.gate(_plain(x), _plain(control))))
+
+
+def _relu(x: Any) -> Any:
+    return blockwise(numpy_nn.relu, x)
+
+
+KERNELS: dict[str, Any] = {"gate": _gate, "relu": _relu}
+"""Kernels of large arrays where one call of NumPy is not all: name -> function."""
+
+
+def _flat(array: Any) -> Any:
+    """One axis, without a copy for contiguous arrays and for one number stretched."""
+    if array.size and not any(array.strides):
+        return numpy.broadcast_to(array[(0,) * array.ndim], (array.size,))
+    return array.reshape(-1)
 
 
 def _halves(arrays: list[Any], shape: tuple[int, ...]) -> tuple[list[Any], list[Any]] | None:

@@ -15,15 +15,16 @@ from ..core.tensor import Tensor, is_inexact, wrap
 from ..errors import ArgumentError, RuleError, RuleTypeError, VariablesError
 from ..trees import Rebuild, flatten, leaves
 from ..variable import Variable, reads
-from .rule import as_tensor, hand_on, hand_on_one, outputs_of, picked, rule_name
+from .rule import as_tensor, hand_on, outputs_of, picked, rule_name
 
 
 class GradientNode(Node):
     """A call of a custom gradient; `saved` is its gradient function, with all that holds."""
 
-    __slots__ = ("cls", "rebuilds", "spaces", "variables")
+    __slots__ = ("cls", "plain", "spaces", "variables")
 
     cls: type
+    plain: bool  # one tracked argument, one output, no variables
     variables: tuple[Variable, ...]
     spaces: list[Any]
 
@@ -78,6 +79,7 @@ class CustomGradient:
         out._node = node = new(GradientNode)
         node.op = self
         node.parents = tuple(parents)
+        node.plain = len(parents) == 1
         node.saved = grad
         node.variables = ()
         node.seq = number()
@@ -177,6 +179,7 @@ class CustomGradient:
         node = new(GradientNode)
         node.op = self
         node.parents = parents
+        node.plain = False
         node.saved = grad
         node.variables = variables
         node.seq = number()
@@ -200,10 +203,7 @@ class CustomGradient:
     def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
         """One step of a first-order pull."""
         grad = node.saved
-        if (
-            grad is FREED or g.__class__ is list or node.variables or len(node.parents) != 1
-            or complex_dtypes[node.dtype]
-        ):
+        if not node.plain or grad is FREED or complex_dtypes[node.dtype]:
             self.step(node, g, cotangents, None, False, node.cls)
             return
         seen = new(node.cls)
@@ -218,10 +218,14 @@ class CustomGradient:
             finally:
                 if before is not None:
                     _state.restore(before)
-        if isinstance(answer, Tensor):
-            hand_on_one(answer, node, cotangents, grad)
-        else:
-            hand_on(_flat(answer), node, cotangents, None, False, grad)
+        parent = node.parents[0]
+        if isinstance(answer, Tensor) and parent not in cotangents:
+            r = answer._data
+            dtype = r.dtype
+            if dtype is parent.dtype and r.shape == parent.shape and not complex_dtypes[dtype]:
+                cotangents[parent] = r
+                return
+        hand_on(_flat(answer), node, cotangents, None, False, grad)
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
@@ -238,13 +242,13 @@ class CustomGradient:
         finally:
             if before is not None:
                 _state.restore(before)
-        if not isinstance(answer, Tensor):
-            answer = _flat(answer)
-        hand_on(answer, node, cotangents, needed, record, grad)
+        hand_on(_flat(answer), node, cotangents, needed, record, grad)
 
 
 def _flat(answer: Any) -> Any:
     """A gradient function's answer in one row, when it came in the arguments' structure."""
+    if isinstance(answer, Tensor):
+        return answer
     if answer.__class__ is not tuple or any(isinstance(a, (list, tuple, dict)) for a in answer):
         answer = leaves(answer)
     return answer

@@ -19,7 +19,7 @@ from ..core.tensor import Tensor, check_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from ..variable import Variable
 
-_PIECE = 1 << 15  # entries; see docs/performance.md
+_PIECE = 1 << 16  # entries; see docs/performance.md
 
 Group = dict[str, Any]
 
