@@ -37,9 +37,10 @@ _BITS = {
 
 
 class _ZeroRows(dict[Any, Any]):
-    """dtype -> a row of zeros. `maximum` of two arrays is 3 x as quick as that of one and a number.
+    """dtype -> a row of zeros, as long as fits into the nearest cache.
 
-    A row is as long as fits into the nearest cache.
+    `maximum` of two arrays is vectorised, that of an array and a number is not. Row by row it takes
+    two thirds of the time from some 10,000 entries on; below, the loop costs more than it saves.
     """
 
     def __missing__(self, dtype: Any) -> Any:
@@ -53,7 +54,7 @@ _zero_rows = _ZeroRows()
 def relu(x: Any) -> Any:
     """The larger of x and 0."""
     n = x.size
-    if n < 500 or x.__class__ is not numpy.ndarray or not x.flags.c_contiguous:
+    if n < 6000 or x.__class__ is not numpy.ndarray or not x.flags.c_contiguous:
         return maximum(x, _zeros[x.dtype])
     row = _zero_rows[x.dtype]
     length = row.size
