@@ -39,7 +39,9 @@ class Workload(NamedTuple):
 
 
 _LAYERS = (784, 512, 512, 10)
+_SMALL = (64, 32, 10)
 _DEEP = ("pullback", "torch")
+_BATCHED = ("pullback", "torch", "jax")
 
 WORKLOADS: dict[str, Workload] = {
     "small-1": Workload(
@@ -75,6 +77,41 @@ WORKLOADS: dict[str, Workload] = {
     "mlp-tape": Workload(
         "MLP step under a tape, batch 256", MILLISECONDS, "mlp_step_tape", (256, _LAYERS),
         (4, (8, 6, 3)),
+    ),
+    "hessian": Workload(
+        "Hessian of Rosenbrock's function, 500 dimensions", MILLISECONDS, "hessian", (500,), (5,)
+    ),
+    "hessian-loop": Workload(
+        "the same by a loop of pulls", MILLISECONDS, "hessian_loop", (500,), (5,),
+        systems=_DEEP,
+    ),
+    "per-example": Workload(
+        "gradient of each of 256 examples, MLP", MILLISECONDS, "per_example", (256, _LAYERS),
+        (4, (8, 6, 3)), systems=_BATCHED,
+    ),
+    "per-example-loop": Workload(
+        "the same by a loop over examples", MILLISECONDS, "per_example_loop", (256, _LAYERS),
+        (4, (8, 6, 3)), systems=_BATCHED,
+    ),
+    "per-example-small": Workload(
+        "gradient of each of 256 examples, MLP 64-32-10", MILLISECONDS, "per_example",
+        (256, _SMALL), (4, (8, 6, 3)), systems=_BATCHED,
+    ),
+    "per-example-small-loop": Workload(
+        "the same by a loop over examples", MILLISECONDS, "per_example_loop", (256, _SMALL),
+        (4, (8, 6, 3)), systems=_BATCHED,
+    ),
+    "vmap-step": Workload(
+        "MLP step, loss written for one example and mapped", MILLISECONDS, "mapped_step",
+        (256, _LAYERS), (4, (8, 6, 3)), systems=_BATCHED,
+    ),
+    "penalty": Workload(
+        "gradient-penalty step (double backward), MLP, batch 256", MILLISECONDS, "penalty_step",
+        (256, (784, 512, 512, 1)), (4, (8, 6, 1)),
+    ),
+    "jvp": Workload(
+        "value and directional derivative, 1 element, an op", MICROSECONDS, "forward_ops",
+        (1, 1000), (1, 20),
     ),
     **{
         f"deep-{ops}": Workload(

@@ -77,12 +77,13 @@ def page() -> str:
 
 PUBLIC = {
     "tf": (
-        "tf", "tf.debugging", "tf.errors", "tf.linalg", "tf.math", "tf.nest", "tf.nn", "tf.random",
+        "tf", "tf.autodiff", "tf.debugging", "tf.errors", "tf.linalg", "tf.math", "tf.nest",
+        "tf.nn", "tf.random",
     ),
     "torch": (
         "torch", "torch.autograd", "torch.autograd.functional", "torch.autograd.forward_ad",
-        "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.optim",
-        "torch.linalg", "torch.special",
+        "torch.func", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils",
+        "torch.optim", "torch.utils.checkpoint", "torch.linalg", "torch.special",
     ),
 }
 """The packages that the frameworks have too; the other files are the doors' own."""

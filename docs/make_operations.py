@@ -23,8 +23,11 @@ CHAPTERS = {
     "ops.trigonometric": "Trigonometric and hyperbolic functions",
     "ops.complex_": "Complex numbers", "ops.rounding": "Rounding, and handing on",
     "ops.comparing": "Comparisons, logic, bits", "ops.selecting": "Selecting",
-    "ops.statistics": "Reductions and running sums", "ops.norms": "Norms",
-    "ops.products": "Products", "ops.shaping": "Shaping", "ops.joining": "Joining and padding",
+    "ops.statistics": "Reductions", "ops.running": "Running sums and products",
+    "ops.norms": "Norms",
+    "ops.products": "Products",
+    "linalg": "Linear algebra, in `pullback.linalg`",
+    "ops.shaping": "Shaping", "ops.joining": "Joining and padding",
     "ops.indexing": "Indexing", "ops.searching": "Sorting, searching, sets",
     "ops.creation": "Creation", "ops.dtypes": "Dtypes", "ops.activations": "Activations",
     "ops.losses": "Losses", "ops.normalising": "Normalising",
@@ -78,7 +81,9 @@ arrays and give raw arrays, or take a Tensor and give Tensors, and record where 
 gradient. A name in the first column is a key for [overrides](overrides.md).
 
 *Reads* says for each differentiable argument what its rule reads besides the cotangent, which is
-all that a recorded operation saves. A dash means that it reads nothing. *Kind*:
+all that a recorded operation saves. A dash means that it reads nothing. *Forward* says how a tangent
+goes through it, *batch* how a hidden axis does; the tests hold both for every operation, against
+differences and against loops. *Kind*:
 
 | kind | meaning |
 |---|---|
@@ -87,7 +92,21 @@ all that a recorded operation saves. A dash means that it reads nothing. *Kind*:
 | flat | the derivative is 0 wherever it exists; the input is saved all the same, for overrides |
 | no derivative | never recorded |
 | function | no operation of its own: what it records are the operations it is made of |
+
+| forward | meaning |
+|---|---|
+| same | elementwise: the rule of reverse mode serves both ways |
+| linear | the operation itself, of the tangent |
+| rule | a rule of its own |
+| transposed | the rule of reverse mode is transposed |
+
+| batch | meaning |
+|---|---|
+| aligned | elementwise: the axes are lined up |
+| rule | a rule of its own |
 """
+
+COLUMNS = ("operation", "what comes out", "reads", "forward", "batch", "kind")
 
 EDGE_HEAD = """\
 ## Edges
@@ -149,36 +168,61 @@ def kind_of(op: Any) -> str:
     return ", ".join(name for name, holds in marks.items() if holds)
 
 
+def forward_of(op: Any) -> str:
+    """How a tangent goes through an operation."""
+    if not op.differentiable:
+        return ""
+    if op.together is not None:
+        return "rule"
+    ways = {
+        "rule" if i in op.pushes else "linear" if op.linear else
+        "same" if op.elementwise else "transposed"
+        for i in op.rules
+    }
+    return ", ".join(sorted(ways))
+
+
+def batch_of(op: Any) -> str:
+    """How a hidden axis goes through an operation; the two that hide and show axes see it."""
+    if op.batch is not None or op.name in ("hide_axis", "show_axis"):
+        return "rule"
+    return "aligned" if op.elementwise else "in a loop"
+
+
 def row(name: str, function: Any) -> str:
     """One operation's row."""
     op = getattr(function, "op", None)
     shown = f"`{escaped(name + signature_of(function))}`"
     if op is None:
-        return f"| {shown} | {summary_of(function)} | | function |"
+        return f"| {shown} | {summary_of(function)} | | | | function |"
     if op.name != name:
         shown += f" (recorded as `{op.name}`)"
-    return f"| {shown} | {summary_of(function)} | {reads_of(op)} | {kind_of(op)} |"
+    cells = (shown, summary_of(function), reads_of(op), forward_of(op), batch_of(op), kind_of(op))
+    return f"| {' | '.join(cells)} |"
 
 
 def chapters() -> Iterator[str]:
     """A table for every chapter."""
     for module_name, title in CHAPTERS.items():
         module = importlib.import_module(f"pullback.{module_name}")
-        found = {n: getattr(module, n) for n in module.__all__ if hasattr(pb, n)}
+        room = module is pb.linalg  # what the front page has, too, stands in its own chapter
+        found = {n: getattr(module, n) for n in module.__all__ if hasattr(pb, n) != room}
         functions = {n: f for n, f in found.items() if inspect.isfunction(f)}
         if functions:
             yield f"\n## {title}\n"
-            yield table("operation", "what comes out", "reads", "kind")
+            yield table(*COLUMNS)
             yield from (row(name, f) for name, f in sorted(functions.items()))
 
 
 def inner() -> Iterator[str]:
     """The operations that no public function bears the name of."""
     yield f"\n{INNER_HEAD}"
-    yield table("operation", "what comes out", "reads", "kind")
+    yield table(*COLUMNS)
     for name, function in sorted(OPS.items()):
         # Operations made elsewhere in the running program, as by a test, are not the library's.
-        if function.__module__.startswith("pullback.") and not hasattr(pb, name):
+        if function.__module__.startswith("pullback.") and not (
+            hasattr(pb, name) or hasattr(pb.linalg, name)
+        ):
             yield row(name, function)
 
 

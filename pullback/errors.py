@@ -4,6 +4,8 @@ Each class is also a subclass of the built-in family that people already catch (
 ``TypeError``, ``LookupError``, ``RuntimeError``, ``KeyError``).
 """
 
+import sys
+import warnings
 from collections.abc import Iterable
 
 
@@ -94,8 +96,43 @@ class NotDifferentiableError(PullbackError, RuntimeError):
     """A second derivative reached a value whose first derivative is all that is known."""
 
 
+class BatchedValueError(PullbackError, TypeError):
+    """Inside `vmap`, something was asked for that is another for each example."""
+
+
+class CaptureError(PullbackError, RuntimeError):
+    """A hand-written gradient uses a tracked tensor that is not one of its arguments."""
+
+
+class SingularMatrixError(PullbackError, ValueError):
+    """A matrix has no inverse."""
+
+
+class ConvergenceError(PullbackError, RuntimeError):
+    """A solver ended without a solution."""
+
+
 class OverrideWarning(UserWarning):
     """An override was in force while operations were recorded, and matched none of them."""
+
+
+class LostGradientWarning(UserWarning):
+    """A derivative is zero because a tracked tensor left the library on the way."""
+
+
+class LoopWarning(UserWarning):
+    """An operation has no batching rule, and runs once for each example."""
+
+
+_PACKAGE = __file__[: -len("errors.py")]  # the folder of this package
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the innermost line outside this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

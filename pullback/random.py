@@ -10,23 +10,37 @@ are given as Tensors.
 
 Threads: a draw locks its generator, so that threads may share one; who gets which numbers is then
 up to the scheduler. For numbers that can be repeated, give each thread its own from `spawn`.
+
+Inside `vmap` each example draws its own numbers, or all the same with `randomness="same"`; there
+is no loop over them. `Draws` repeats the numbers of a block.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping, MutableSequence
 from typing import Any
 
 import numpy
 
-from .arrays import adapters
+from .arrays import adapters, dominant
+from .arrays.batched import Batched
+from .core.batching import drawn, running
+from .core.draws import Draws as Draws
+from .core.draws import block
 from .core.op import OPS
 from .core.tensor import Tensor, raw, to_array, wrap
-from .errors import ArgumentError, ArgumentTypeError, DtypeError
+from .errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BatchedValueError,
+    DtypeError,
+    PullbackError,
+)
 
 __all__ = [
-    "Generator", "bernoulli", "choice", "default_generator", "exponential", "get_state",
+    "Draws", "Generator", "bernoulli", "choice", "default_generator", "exponential", "get_state",
     "integers", "normal", "permutation", "seed", "set_state", "shuffle", "spawn", "uniform",
 ]
 
@@ -44,16 +58,19 @@ class Generator:
     True
     """
 
-    __slots__ = ("_numpy",)
+    __slots__ = ("_own",)
 
     def __init__(self, seed: int | None = None) -> None:
-        self.seed(seed)
+        self._own = _stream(seed)
 
     def seed(self, seed: int | None = None) -> None:
         """Start the stream of a seed, from its beginning."""
-        if seed is not None and (not isinstance(seed, (int, numpy.integer)) or seed < 0):
-            raise ArgumentError("argument `seed` of `Generator`", "an integer ≥ 0", repr(seed))
-        self._numpy = numpy.random.Generator(numpy.random.PCG64(seed))
+        block().put(self, _stream(seed))
+
+    @property
+    def _numpy(self) -> Any:
+        """NumPy's generator of the stream, which is another one while draws are repeated."""
+        return block().get(self)
 
     def get_state(self) -> dict[str, Any]:
         """Where the stream is, for `set_state`; made of dictionaries, strings and integers.
@@ -87,7 +104,7 @@ class Generator:
         children = []
         for stream in self._numpy.spawn(count):
             child = Generator.__new__(Generator)
-            child._numpy = stream
+            child._own = stream
             children.append(child)
         return children
 
@@ -146,15 +163,17 @@ class Generator:
         arrays = [raw(to_array(v)) for v in given]
         kinds = [a for a in arrays if hasattr(a, "dtype")]
         if dtype is None and kinds:
-            dtype = numpy.result_type(*(numpy.asarray(a).dtype for a in kinds))
+            dtype = numpy.result_type(*(a.dtype for a in kinds))
         dtype = numpy.dtype("float64" if dtype is None else dtype)
         if dtype.kind != "f":
             raise DtypeError(f"argument `dtype` of `{who}`", "a real floating dtype", str(dtype))
-        size = _shape(shape, arrays, who)
-        drawn = dtype if dtype.char in "fd" else numpy.dtype("float64")
-        noise = draw(size, dtype=drawn).astype(dtype, copy=False)
+        kind = dtype if dtype.char in "fd" else numpy.dtype("float64")
+        noise = drawn(
+            lambda size: draw(size, dtype=kind).astype(dtype, copy=False),
+            _shape(shape, arrays, who), who,
+        )
         if kinds:
-            noise = adapters[kinds[0].__class__].asarray(noise)
+            noise = adapters[dominant[kinds[0].__class__, noise.__class__]].asarray(noise)
         sample = wrap(_class_of(given), noise)
         if not (isinstance(scale, (int, float)) and scale == 1):
             sample = OPS["multiply"](sample, _as_dtype(scale, dtype))
@@ -175,13 +194,15 @@ class Generator:
         >>> pb.random.Generator(0).bernoulli(1.0, (2,))
         Tensor([ True,  True])
         """
-        chance = numpy.asarray(raw(to_array(probability)))
-        if not ((chance >= 0) & (chance <= 1)).all():
+        chance = raw(to_array(probability))
+        values = _values(chance)
+        if not ((values >= 0) & (values <= 1)).all():
             raise ArgumentError(
                 "argument `probability` of `bernoulli`", "numbers in [0, 1]", f"{probability}"
             )
-        hit = numpy.asarray(self._numpy.random(_shape(shape, [chance], "bernoulli")) < chance)
-        return wrap(Tensor, hit if dtype is None else hit.astype(dtype))
+        noise = drawn(self._numpy.random, _shape(shape, [chance], "bernoulli"), "bernoulli")
+        hit = OPS["less"](noise, chance)
+        return wrap(Tensor, hit if dtype is None else OPS["astype"](hit, dtype))
 
     def integers(
         self, low: int, high: int | None = None, shape: Shape = (), *, endpoint: bool = False,
@@ -195,14 +216,20 @@ class Generator:
         >>> pb.random.Generator(0).integers(5, 6, (2,))
         Tensor([5, 5])
         """
+        draw = self._numpy.integers
         try:
-            drawn = self._numpy.integers(low, high, shape, dtype=dtype, endpoint=endpoint)
+            found = drawn(
+                lambda size: draw(low, high, size, dtype=dtype, endpoint=endpoint),
+                _size(shape), "integers",
+            )
+        except PullbackError:
+            raise
         except (TypeError, ValueError) as error:
             raise ArgumentError(
                 "`integers`", "low below high, and a dtype that holds both",
                 f"low={low}, high={high}, dtype={dtype}: {error}",
             ) from None
-        return wrap(Tensor, numpy.asarray(drawn))
+        return wrap(Tensor, found)
 
     # Rearranging --------------------------------------------------------------------------------
 
@@ -216,10 +243,20 @@ class Generator:
         [0, 1, 2, 3]
         """
         if isinstance(x, (int, numpy.integer)):
-            return wrap(Tensor, self._numpy.permutation(int(x)))
+            return wrap(Tensor, self._order(int(x), "permutation"))
         x = x if isinstance(x, Tensor) else Tensor(x)
-        order = self._numpy.permutation(x.shape[axis])
-        return OPS["take"](x, order, axis=axis % x.ndim)
+        return OPS["take"](x, self._order(x.shape[axis], "permutation"), axis=axis % x.ndim)
+
+    def _order(self, count: int, who: str) -> Any:
+        """The numbers below an integer in a random order, for each example another."""
+        stream = self._numpy
+
+        def draw(size: tuple[int, ...]) -> Any:
+            if len(size) == 1:
+                return stream.permutation(count)
+            return stream.permuted(numpy.broadcast_to(numpy.arange(count), size), axis=-1)
+
+        return drawn(draw, (count,), who)
 
     def shuffle(self, x: Any) -> None:
         """Rearrange a Tensor, an array or a list in place, along its first axis.
@@ -233,6 +270,11 @@ class Generator:
         if isinstance(x, Tensor):
             x[...] = self.permutation(x)  # type: ignore[index]  # bound in ops.operators
         elif isinstance(x, (numpy.ndarray, MutableSequence)):
+            if _differ():
+                raise BatchedValueError(
+                    "`shuffle` inside vmap", "a Tensor, which has an order for each example",
+                    f"a {type(x).__name__}", "use permutation, which returns a new Tensor",
+                )
             self._numpy.shuffle(x)
         else:
             raise ArgumentTypeError(
@@ -248,7 +290,8 @@ class Generator:
         replace  whether one may be drawn more than once
         p        the probability of each; left out, they are equal
 
-        Differentiable in an array's entries.
+        Differentiable in an array's entries. Inside vmap, weighted choice without replacement
+        takes those with the largest log p + Gumbel noise, which is as likely as one by one.
 
         >>> import pullback as pb
         >>> sorted(pb.random.Generator(0).choice(3, (3,), replace=False).tolist())
@@ -257,15 +300,80 @@ class Generator:
         whole = isinstance(x, (int, numpy.integer))
         if not whole and not isinstance(x, Tensor):
             x = Tensor(x)
-        count = int(x) if whole else len(x)
-        try:
-            at = self._numpy.choice(count, shape, replace, raw(p))
-        except ValueError as error:
-            raise ArgumentError(
-                "`choice`", f"at most {count} to draw, and probabilities that add up to 1",
-                str(error),
-            ) from None
-        return wrap(Tensor, numpy.asarray(at)) if whole else x[at]
+        at = self._places(int(x) if whole else len(x), _size(shape), replace, p)
+        return wrap(Tensor, at) if whole else x[wrap(Tensor, at)]
+
+    def _places(self, count: int, size: tuple[int, ...], replace: bool, p: Any) -> Any:
+        """Numbers below `count`, for each example others."""
+        chance = None if p is None else raw(to_array(p))
+        if not _differ() and chance.__class__ is not Batched:
+            try:
+                return numpy.asarray(self._numpy.choice(count, size, replace, chance))
+            except ValueError as error:
+                raise _cannot_choose(count, str(error)) from None
+        many = math.prod(size)
+        if chance is not None:
+            _check_chances(chance, count, 0 if replace else many)
+        most = many if replace and count else count
+        if many > most:
+            raise _cannot_choose(count, f"{many} to draw")
+        if chance is None and replace:
+            draw = self._numpy.integers
+            return drawn(lambda size: draw(0, count, size), size, "choice")
+        if replace:
+            whole = OPS["cumulative_sum"](chance, axis=0)
+            noise = drawn(self._numpy.random, size, "choice")
+            bounds = OPS["getitem"](OPS["divide"](whole, whole[-1]), slice(0, -1))
+            return OPS["searchsorted"](bounds, noise, side="right")
+        if chance is None:
+            order = self._order(count, "choice")
+        else:  # Gumbel's top k: who rings first, of clocks that ring at rates p
+            noise = drawn(self._numpy.standard_exponential, (count,), "choice")
+            possible = OPS["greater"](chance, 0)
+            waits = OPS["divide"](noise, OPS["where"](possible, chance, 1.0))
+            order = OPS["argsort"](OPS["where"](possible, waits, math.inf), axis=-1)
+        return OPS["reshape"](OPS["getitem"](order, slice(0, many)), size)
+
+
+def _stream(seed: int | None) -> Any:
+    if seed is not None and (not isinstance(seed, (int, numpy.integer)) or seed < 0):
+        raise ArgumentError("argument `seed` of `Generator`", "an integer ≥ 0", repr(seed))
+    return numpy.random.Generator(numpy.random.PCG64(seed))
+
+
+def _differ() -> bool:
+    """Whether a vmap is running whose examples do not all draw the same."""
+    return any(vmap.randomness != "same" for vmap in running())
+
+
+def _values(array: Any) -> Any:
+    """The numbers in an array, of all examples."""
+    while array.__class__ is Batched:
+        array = array.value
+    return numpy.asarray(array)
+
+
+def _cannot_choose(count: int, got: str) -> ArgumentError:
+    return ArgumentError(
+        "`choice`", f"at most {count} to draw, and probabilities that add up to 1", got
+    )
+
+
+def _check_chances(chance: Any, count: int, many: int) -> None:
+    """Raise an `ArgumentError` unless each example has `count` probabilities, `many` above 0."""
+    values = _values(chance)
+    if tuple(chance.shape) != (count,):
+        raise _cannot_choose(count, f"probabilities of shape {tuple(chance.shape)}")
+    if (values < 0).any() or not (abs(values.sum(-1) - 1) < 1e-6).all():
+        raise _cannot_choose(count, "probabilities below 0, or with another sum")
+    if ((values > 0).sum(-1) < many).any():
+        raise _cannot_choose(count, f"{many} to draw, of fewer with a probability above 0")
+
+
+def _size(shape: Shape) -> tuple[int, ...]:
+    if shape is None:
+        return ()
+    return (int(shape),) if isinstance(shape, (int, numpy.integer)) else tuple(shape)
 
 
 def _shape(shape: Shape, parameters: list[Any], who: str) -> tuple[int, ...]:

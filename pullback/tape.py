@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from .core import departures
 from .core import state as _state
 from .core.backward import settled, start
 from .core.cotangent import conjugated, wrapped
+from .core.forward import begin
 from .core.node import Leaf, Node, number
 from .core.pull import pull, within
+from .core.push import zeros_for
 from .core.tensor import Tensor, check_inexact, is_inexact, raw, wrap
 from .custom.override import Overrides
 from .errors import ArgumentError, ArgumentTypeError, DtypeError, TapeError
-from .ops import ones_like, reshape, set_at, stack, zeros_like
+from .ops import broadcast_to, ones_like, reshape, stack, zeros_like
+from .transforms.mapping import vmap
+from .transforms.reverse import bases
 from .trees import flatten, leaves
 from .variable import Variable
 
@@ -135,9 +140,11 @@ class GradientTape:
                 self._variables[x._leaf] = x
                 self._watched.add(x._leaf)
                 continue
-            if x._node is None:
-                x._node = Leaf(x._data, _state.ALL)
-            self._watched.add(x._node)
+            node = x._node
+            if node is None or node.level == _state.FORWARD:
+                node = Leaf(x._data, _state.ALL)
+                begin(x, node)
+            self._watched.add(node)
 
     def accessed(self, variable: Variable, leaf: Node) -> None:
         """Told by a variable that it is being read."""
@@ -171,13 +178,13 @@ class GradientTape:
         Raises `TapeError` the second time, unless the tape is persistent; `DtypeError` for a
         source of integers; `RuleError` for a cotangent of another shape.
         """
-        zero = _is_zero(unconnected_gradients)
+        zero = is_zero(unconnected_gradients)
         targets = [t for t in leaves(target) if t is not None]
         flat, rebuild = flatten(sources)
         nodes = [self._source(s, i) for i, s in enumerate(flat)]
         record = self._use()
         roots = _roots(targets, output_gradients, record)
-        free = 0 if self._persistent or self._shared or record else _state.ALL
+        free = 0 if self._persistent or self._shared or _is_recording() else _state.ALL
         cls = targets[0]._out if targets else Tensor
         found = self._pull(roots, nodes, record, free, overrides, cls)
         return rebuild([_answer(s, n, found, zero) for s, n in zip(flat, nodes, strict=True)])
@@ -193,8 +200,9 @@ class GradientTape:
     ) -> Any:
         """Every derivative of every target entry: shape target.shape + source.shape a source.
 
-        `parallel_iterations` and `experimental_use_pfor` are taken for compatibility and change
-        nothing. The other arguments are `gradient`'s.
+        By one pull of all entries at once. `parallel_iterations` pulls that many at a time, for
+        less memory; `experimental_use_pfor=False` one after the other, which a gradient function
+        needs that cannot be batched. The other arguments are `gradient`'s.
 
         >>> import pullback as pb
         >>> x = pb.tensor([1.0, 2.0])
@@ -205,17 +213,15 @@ class GradientTape:
         Tensor([[2., 0.],
                 [0., 4.]])
         """
-        zero = _is_zero(unconnected_gradients)
+        zero = is_zero(unconnected_gradients)
         flat, rebuild = flatten(sources)
-        nodes = [self._source(s, i) for i, s in enumerate(flat)]
-        record = self._use()
-        basis = _basis(target, range(math.prod(target.shape)))
-        rows = [self._rows(target, g, flat, nodes, record, zero, overrides) for g in basis]
-        answers = []
-        for i, s in enumerate(flat):
-            column = [row[i] for row in rows]
-            answers.append(_stacked(column, (*target.shape, *s.shape), s, zero))
-        return rebuild(answers)
+        chunk = parallel_iterations if experimental_use_pfor else 0
+        (basis,) = bases([target])
+        found = self._rows(target, basis, flat, overrides, chunk, 0)
+        return rebuild([
+            _shaped(r, (*target.shape, *s.shape), s, zero)
+            for r, s in zip(found, flat, strict=True)
+        ])
 
     def batch_jacobian(
         self,
@@ -228,39 +234,45 @@ class GradientTape:
     ) -> Any:
         """The Jacobian of each example: shape (b, *target.shape[1:], *source.shape[1:]).
 
-        Entry k of the target must depend on entry k of the source only. Takes as many pulls as
-        one example of the target has entries.
+        Entry k of the target must depend on entry k of the source only. All entries of one
+        example of the target are pulled at once; the other arguments are `jacobian`'s.
 
         Raises `ArgumentError` when the first axes differ.
         """
-        zero = _is_zero(unconnected_gradients)
+        zero = is_zero(unconnected_gradients)
         if not (target.ndim and source.ndim and target.shape[0] == source.shape[0]):
             raise ArgumentError(
                 "batch_jacobian", "a target and a source with one first axis",
                 f"shapes {target.shape} and {source.shape}",
             )
-        node = self._source(source, 0)
-        record = self._use()
-        size = math.prod(target.shape[1:])
-        every = [[k * size + j for k in range(target.shape[0])] for j in range(size)]
-        rows = [
-            self._rows(target, g, [source], [node], record, zero, overrides)[0]
-            for g in _basis(target, every)
-        ]
-        if any(r is None for r in rows):
-            return None
+        chunk = parallel_iterations if experimental_use_pfor else 0
+        (basis,) = bases([target[:1]])  # of one example; the others are pulled beside it
+        basis = broadcast_to(basis, (basis.shape[0], *target.shape))
+        (found,) = self._rows(target, basis, [source], overrides, chunk, 1)
         shape = (target.shape[0], *target.shape[1:], *source.shape[1:])
-        if not rows:
-            return reshape(wrapped(source._out, zeros_like(source._data)), shape)
-        return reshape(stack(rows, axis=1), shape)
+        return _shaped(found, shape, source, zero)
 
     def _rows(
-        self, target: Any, g: Any, flat: Sequence[Any], nodes: Sequence[Node | None],
-        record: bool, zero: bool, overrides: Any,
+        self, target: Any, basis: Any, flat: Sequence[Any], overrides: Any, chunk: int | None,
+        axis: int,
     ) -> list[Any]:
-        roots = _roots([target], [g], record)
-        found = self._pull(roots, nodes, record, 0, overrides, target._out)
-        return [_answer(s, n, found, zero) for s, n in zip(flat, nodes, strict=True)]
+        """For each source, its gradients for all cotangents of a basis along an axis; or None.
+
+        chunk  so many at a time; None is all, 0 is one after the other
+        """
+        nodes = [self._source(s, i) for i, s in enumerate(flat)]
+        record = self._use()
+        reached: list[bool] = []
+
+        def pull_one(g: Any) -> list[Any]:
+            found = self._pull(_roots([target], [g], record), nodes, record, 0, overrides,
+                               target._out)
+            answers = [_answer(s, n, found, False) for s, n in zip(flat, nodes, strict=True)]
+            reached[:] = [a is not None for a in answers]
+            return [a for a in answers if a is not None]
+
+        rows = iter(_each(pull_one, basis, chunk, axis))
+        return [next(rows) if r else None for r in reached]
 
     def _use(self) -> bool:
         """Check that the tape may be asked; whether the answer is to be recorded itself."""
@@ -273,8 +285,7 @@ class GradientTape:
             self._spent = True
             if self._opened is not None:
                 self._close()
-        now = _state.state()
-        return now.enabled and bool(now.tapes)
+        return _is_recording() or bool(_state.state().accumulators)
 
     def _source(self, x: Any, index: int) -> Node | None:
         """The node of a source, or None when this tape knows nothing of it."""
@@ -321,13 +332,27 @@ class GradientTape:
         rules = Overrides(overrides) if overrides else None
         if not wanted:
             return {}
-        return pull(
-            roots, wanted, record=record, free=free, overrides=rules, spans=self._recorded(),
-            cls=cls,
-        )
+        before = None
+        if record and not _is_recording():  # only tangents are wanted of what is computed here
+            before = _state.change(enabled=False)
+        try:
+            return pull(
+                roots, wanted, record=record, free=free, overrides=rules,
+                spans=self._recorded(), cls=cls,
+            )
+        finally:
+            if before is not None:
+                _state.restore(before)
 
 
-def _is_zero(unconnected: Any) -> bool:
+def _is_recording() -> bool:
+    """Whether a tape, or a transformation like `grad`, may be asked for what is computed now."""
+    now = _state.state()
+    return now.enabled and bool(now.tapes or departures.followed())
+
+
+def is_zero(unconnected: Any) -> bool:
+    """Whether `unconnected_gradients` asks for zeros; an `ArgumentError` if for something else."""
     choice = getattr(unconnected, "value", unconnected)
     if choice not in ("none", "zero"):
         raise ArgumentError(
@@ -358,28 +383,22 @@ def _roots(targets: list[Any], given: Any, record: bool) -> dict[Node, Any]:
 
 
 def _answer(source: Any, node: Node | None, found: dict[Node, Any], zero: bool) -> Any:
-    g = found.get(node) if node is not None else None
-    if g is not None:
-        return wrapped(source._out, settled(g))
+    if node is not None and found.get(node) is not None:
+        return wrapped(source._out, settled(found, node))
     return wrap(source._out, zeros_like(source._data)) if zero else None
 
 
-def _basis(target: Any, entries: Any) -> Iterator[Any]:
-    """For each entry (or list of entries) a cotangent that is one there and zero elsewhere."""
-    for entry in entries:
-        flat = reshape(zeros_like(target._data), (-1,))
-        one = set_at(flat, 1.0, entry)
-        yield wrap(target._out, reshape(one, target.shape))
+def _each(
+    pull_one: Callable[[Any], list[Any]], basis: Any, chunk: int | None, axis: int
+) -> list[Any]:
+    """What comes of every entry of a basis, along an axis: batched, or (chunk 0) in a loop."""
+    if chunk != 0 or not basis.shape[0]:
+        return vmap(pull_one, out_axes=axis, chunk_size=chunk or None)(basis)
+    rows = [pull_one(g) for g in basis]
+    return [stack(list(column), axis=axis) for column in zip(*rows, strict=True)]
 
 
-def _stacked(rows: list[Any], shape: tuple[int, ...], source: Any, zero: bool) -> Any:
-    connected = [r for r in rows if r is not None]
-    if rows and not connected:
-        return None
-    if not rows:
-        return wrapped(source._out, reshape(zeros_like(source._data)[:0], shape))
-    zeros = wrapped(source._out, zeros_like(source._data))
-    filled = [zeros if r is None else r for r in rows]
-    return reshape(stack(filled, axis=0), shape)
-
-
+def _shaped(rows: Any, shape: tuple[int, ...], source: Any, zero: bool) -> Any:
+    if rows is not None:
+        return reshape(rows, shape)
+    return wrap(source._out, zeros_for((shape, source.dtype), source)) if zero else None

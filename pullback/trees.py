@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .core.tensor import Tensor
+from .errors import ArgumentError
 
 Rebuild = Callable[[Sequence[Any]], Any]
 
@@ -42,3 +43,33 @@ def _only(values: Sequence[Any]) -> Any:
 def leaves(tree: Any) -> list[Any]:
     """The leaves of a structure, in order."""
     return flatten(tree)[0]
+
+
+def spread_prefix(prefix: Any, tree: Any, who: str) -> list[Any]:
+    """For each leaf of a structure, what a structure that begins as it does has in its place.
+
+    Raises `ArgumentError` when the prefix goes otherwise.
+
+    >>> spread_prefix((0, None), ([1, 2], {"a": 3}), "doctest")
+    [0, 0, None]
+    """
+    count = len(leaves(tree))
+    if prefix is None or isinstance(prefix, int):
+        return [prefix] * count
+    import optree
+
+    try:
+        return optree.broadcast_prefix(
+            prefix, tree, is_leaf=lambda v: v is None or isinstance(v, Tensor), none_is_leaf=True
+        )
+    except ValueError as error:
+        raise ArgumentError(
+            f"axes of {who}", "an axis, None, or a structure that begins as the values do",
+            str(error).splitlines()[0],
+        ) from None
+
+
+def mapped(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """A structure of what a function makes of each leaf (of several structures of one form)."""
+    flat, rebuild = flatten(tree)
+    return rebuild([function(*v) for v in zip(flat, *map(leaves, others), strict=True)])

@@ -5,8 +5,12 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import numpy
+
 from .arrays import adapters
 from .core import state as _state
+from .core import tensor as _tensor
+from .core.inplace import check_examples
 from .core.node import Leaf, Node
 from .core.op import OPS
 from .core.tensor import Tensor, check_inexact, is_inexact, raw, to_array
@@ -79,6 +83,11 @@ class Variable(Tensor):
         memo[id(self)] = copied
         return copied
 
+    def _leave(self, by: str) -> Any:
+        if self._leaf is not None:
+            _tensor.left(self._leaf, by)
+        return numpy.asarray(self._data)
+
     @property
     def trainable(self) -> bool:
         """Whether tapes watch it without being told."""
@@ -127,6 +136,7 @@ class Variable(Tensor):
         new = to_array(raw(value), old)
         who = f"assignment to {self.name!r}"
         given = getattr(new, "shape", ())
+        check_examples(self, "assign", new)
         if tuple(given) != tuple(old.shape):
             raise ArgumentError(who, f"shape {tuple(old.shape)}", f"shape {tuple(given)}")
         if operation is not None:

@@ -51,6 +51,15 @@ def test_any_index_is_numpy_s_and_its_gradient_its_adjoint(case: Any, seed: int)
     assert np.shares_memory(found.data, x) == np.shares_memory(x[index], x) or not found.shape
 
 
+def test_a_value_is_added_at_all_the_positions_that_it_broadcasts_to() -> None:
+    value, at = np.array([1.0, 2.0]), np.array([[1, 0], [1, 0]])
+    np.testing.assert_array_equal(pb.add_at(np.zeros(2), value, at), [4.0, 2.0])
+    for x in (np.zeros((2, 3)), np.zeros((3, 2)).T):
+        np.testing.assert_array_equal(pb.add_at(x, value, (at, 2))[:, 2], [4.0, 2.0])
+    with pytest.raises(errors.PositionError, match="too many"):
+        pb.add_at(np.zeros((2, 3)), 1.0, (at, at, at))
+
+
 def test_tensors_index_as_arrays_do() -> None:
     x = pb.tensor(np.arange(12.0).reshape(3, 4), requires_grad=True)
     two, mask = Tensor(np.array([2, 0])), Tensor(np.arange(3) > 0)

@@ -118,3 +118,99 @@ def memory_chain(count):
         return jnp.sum(y)
 
     return _run(total, jnp.asarray(entries(count))), 1
+
+
+def rosenbrock(x):
+    return jnp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def hessian(count):
+    with jax.enable_x64(True):
+        x = jnp.asarray(entries(count).astype(numpy.float64))
+    second = jax.hessian(rosenbrock)
+
+    def run():
+        with jax.enable_x64(True):
+            return second(x).block_until_ready()
+
+    return run, 1
+
+
+def _loss(parameters, x, label):
+    h = x
+    for i in range(0, len(parameters) - 2, 2):
+        h = jax.nn.relu(h @ parameters[i] + parameters[i + 1])
+    return -jax.nn.log_softmax(h @ parameters[-2] + parameters[-1])[label]
+
+
+def per_example(batch, layers):
+    x, classes, arrays = network(batch, layers)
+    gradients = jax.vmap(jax.grad(_loss), in_axes=(None, 0, 0))
+    x, classes, parameters = jnp.asarray(x), jnp.asarray(classes), [jnp.asarray(a) for a in arrays]
+    return lambda: jax.block_until_ready(gradients(parameters, x, classes)), 1
+
+
+def per_example_loop(batch, layers):
+    x, classes, arrays = network(batch, layers)
+    slopes = jax.grad(_loss)
+    x, classes, parameters = jnp.asarray(x), jnp.asarray(classes), [jnp.asarray(a) for a in arrays]
+
+    def run():
+        rows = [slopes(parameters, x[i], classes[i]) for i in range(batch)]
+        return jax.block_until_ready([jnp.stack(c) for c in zip(*rows, strict=True)])
+
+    return run, 1
+
+
+def mapped_step(batch, layers):
+    x, classes, arrays = network(batch, layers)
+    x, classes, parameters = jnp.asarray(x), jnp.asarray(classes), [jnp.asarray(a) for a in arrays]
+    losses = jax.vmap(_loss, in_axes=(None, 0, 0))
+    slopes = jax.grad(lambda p: jnp.mean(losses(p, x, classes)))
+
+    def run():
+        gs = slopes(parameters)
+        parameters[:] = [p - RATE * g for p, g in zip(parameters, gs, strict=True)]
+        jax.block_until_ready(parameters)
+
+    return run, 1
+
+
+def penalty_step(batch, layers):
+    x, _, arrays = network(batch, layers)
+    x, parameters = jnp.asarray(x), [jnp.asarray(a) for a in arrays]
+
+    def score(x, parameters):
+        h = x
+        for i in range(0, len(parameters) - 2, 2):
+            h = jnp.tanh(h @ parameters[i] + parameters[i + 1])
+        return jnp.sum(h @ parameters[-2] + parameters[-1])
+
+    def penalty(parameters):
+        slope = jax.grad(score)(x, parameters)
+        lengths = jnp.sqrt(jnp.sum(slope * slope, axis=1))
+        return jnp.mean((lengths - 1) ** 2)
+
+    slopes = jax.grad(penalty)
+
+    def run():
+        gs = slopes(parameters)
+        parameters[:] = [p - RATE * g for p, g in zip(parameters, gs, strict=True)]
+        jax.block_until_ready(parameters)
+
+    return run, 1
+
+
+def forward_ops(elements, ops):
+    x = jnp.full(elements, 0.5, jnp.float32)
+    t = jnp.ones(elements, jnp.float32)
+    a = jnp.full(elements, 0.999, jnp.float32)
+    b = jnp.full(elements, 0.001, jnp.float32)
+
+    def chain(y):
+        for _ in range(ops // 2):
+            y = y * a
+            y = y + b
+        return y
+
+    return lambda: jax.block_until_ready(jax.jvp(chain, (x,), (t,))), ops

@@ -159,3 +159,103 @@ def memory_chain(count):
         return pb.autograd.grad(pb.sum(y), x)
 
     return run, 1
+
+
+def rosenbrock(x):
+    return pb.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def hessian(count):
+    x = pb.tensor(entries(count).astype(numpy.float64))
+    second = pb.hessian(rosenbrock)
+    return lambda: second(x), 1
+
+
+def hessian_loop(count):
+    x = pb.tensor(entries(count).astype(numpy.float64), requires_grad=True)
+    basis = [pb.tensor(row) for row in numpy.eye(count)]
+
+    def run():
+        (g,) = pb.autograd.grad(rosenbrock(x), x, create_graph=True)
+        return pb.stack([
+            pb.autograd.grad(g, x, e, retain_graph=True)[0] for e in basis
+        ])
+
+    return run, 1
+
+
+def _loss(parameters, x, label):
+    h = x
+    for i in range(0, len(parameters) - 2, 2):
+        h = pb.relu(h @ parameters[i] + parameters[i + 1])
+    return pb.cross_entropy(h @ parameters[-2] + parameters[-1], label)
+
+
+def per_example(batch, layers):
+    x, classes, arrays = network(batch, layers)
+    gradients = pb.vmap(pb.grad(_loss), in_axes=(None, 0, 0))
+    x, classes, parameters = pb.tensor(x), pb.tensor(classes), [pb.tensor(a) for a in arrays]
+    return lambda: gradients(parameters, x, classes), 1
+
+
+def per_example_loop(batch, layers):
+    x, classes, arrays = network(batch, layers)
+    x, classes = pb.tensor(x), pb.tensor(classes)
+    parameters = [pb.tensor(a, requires_grad=True) for a in arrays]
+
+    def run():
+        rows = [
+            pb.autograd.grad(_loss(parameters, x[i], classes[i]), parameters)
+            for i in range(batch)
+        ]
+        return [pb.stack(list(column)) for column in zip(*rows, strict=True)]
+
+    return run, 1
+
+
+def mapped_step(batch, layers):
+    x, classes, arrays = network(batch, layers)
+    x, classes, parameters = pb.tensor(x), pb.tensor(classes), [pb.tensor(a) for a in arrays]
+    losses = pb.vmap(_loss, in_axes=(None, 0, 0))
+    slopes = pb.grad(lambda p: pb.mean(losses(p, x, classes)))
+
+    def run():
+        gs = slopes(parameters)
+        parameters[:] = [p - RATE * g for p, g in zip(parameters, gs, strict=True)]
+
+    return run, 1
+
+
+def penalty_step(batch, layers):
+    x, _, arrays = network(batch, layers)
+    x = pb.tensor(x, requires_grad=True)
+    parameters = [pb.tensor(a, requires_grad=True) for a in arrays]
+    optimizer = pb.optim.SGD(parameters, lr=RATE)
+
+    def run():
+        h = x
+        for i in range(0, len(parameters) - 2, 2):
+            h = pb.tanh(h @ parameters[i] + parameters[i + 1])
+        score = pb.sum(h @ parameters[-2] + parameters[-1])
+        (slope,) = pb.autograd.grad(score, x, create_graph=True)
+        lengths = pb.sqrt(pb.sum(slope * slope, axis=1))
+        optimizer.zero_grad()
+        pb.mean((lengths - 1) ** 2).backward(inputs=parameters)
+        optimizer.step()
+
+    return run, 1
+
+
+def forward_ops(elements, ops):
+    x = numpy.full(elements, 0.5, numpy.float32)
+    t = numpy.ones(elements, numpy.float32)
+    a = pb.tensor(numpy.full(elements, 0.999, numpy.float32))
+    b = pb.tensor(numpy.full(elements, 0.001, numpy.float32))
+
+    def chain(y):
+        for _ in range(ops // 2):
+            y = y * a
+            y = y + b
+        return y
+
+    return lambda: pb.jvp(chain, (x,), (t,)), ops

@@ -106,3 +106,105 @@ def memory_chain(count):
         return torch.autograd.grad(torch.sum(y), x)
 
     return run, 1
+
+
+def rosenbrock(x):
+    return torch.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def hessian(count):
+    x = torch.tensor(entries(count).astype(numpy.float64))
+    second = torch.func.hessian(rosenbrock)
+    return lambda: second(x), 1
+
+
+def hessian_loop(count):
+    x = torch.tensor(entries(count).astype(numpy.float64), requires_grad=True)
+    basis = list(torch.eye(count, dtype=torch.float64))
+
+    def run():
+        (g,) = torch.autograd.grad(rosenbrock(x), x, create_graph=True)
+        return torch.stack([
+            torch.autograd.grad(g, x, e, retain_graph=True)[0] for e in basis
+        ])
+
+    return run, 1
+
+
+def _loss(parameters, x, label):
+    h = x
+    for i in range(0, len(parameters) - 2, 2):
+        h = torch.relu(h @ parameters[i] + parameters[i + 1])
+    return cross_entropy(h @ parameters[-2] + parameters[-1], label)
+
+
+def per_example(batch, layers):
+    x, classes, arrays = network(batch, layers)
+    gradients = torch.func.vmap(torch.func.grad(_loss), in_dims=(None, 0, 0))
+    x, classes = torch.tensor(x), torch.tensor(classes)
+    parameters = [torch.tensor(a) for a in arrays]
+    return lambda: gradients(parameters, x, classes), 1
+
+
+def per_example_loop(batch, layers):
+    x, classes, arrays = network(batch, layers)
+    x, classes = torch.tensor(x), torch.tensor(classes)
+    parameters = [torch.tensor(a, requires_grad=True) for a in arrays]
+
+    def run():
+        rows = [
+            torch.autograd.grad(_loss(parameters, x[i], classes[i]), parameters)
+            for i in range(batch)
+        ]
+        return [torch.stack(column) for column in zip(*rows, strict=True)]
+
+    return run, 1
+
+
+def mapped_step(batch, layers):
+    x, classes, arrays = network(batch, layers)
+    x, classes = torch.tensor(x), torch.tensor(classes)
+    parameters = [torch.tensor(a) for a in arrays]
+    losses = torch.func.vmap(_loss, in_dims=(None, 0, 0))
+    slopes = torch.func.grad(lambda p: torch.mean(losses(p, x, classes)))
+
+    def run():
+        gs = slopes(parameters)
+        parameters[:] = [p - RATE * g for p, g in zip(parameters, gs, strict=True)]
+
+    return run, 1
+
+
+def penalty_step(batch, layers):
+    x, _, arrays = network(batch, layers)
+    x = torch.tensor(x, requires_grad=True)
+    parameters = [torch.tensor(a, requires_grad=True) for a in arrays]
+    optimizer = torch.optim.SGD(parameters, lr=RATE)
+
+    def run():
+        h = x
+        for i in range(0, len(parameters) - 2, 2):
+            h = torch.tanh(h @ parameters[i] + parameters[i + 1])
+        score = torch.sum(h @ parameters[-2] + parameters[-1])
+        (slope,) = torch.autograd.grad(score, x, create_graph=True)
+        lengths = torch.sqrt(torch.sum(slope * slope, dim=1))
+        optimizer.zero_grad()
+        torch.mean((lengths - 1) ** 2).backward(inputs=parameters)
+        optimizer.step()
+
+    return run, 1
+
+
+def forward_ops(elements, ops):
+    x = torch.full((elements,), 0.5)
+    t = torch.ones(elements)
+    a = torch.full((elements,), 0.999)
+    b = torch.full((elements,), 0.001)
+
+    def chain(y):
+        for _ in range(ops // 2):
+            y = y * a
+            y = y + b
+        return y
+
+    return lambda: torch.func.jvp(chain, (x,), (t,)), ops

@@ -24,6 +24,7 @@ class Adapter(Protocol):
 
     name: str
     namespace: Any
+    hosts: bool  # whether its arrays contain others, of any library
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
         """A kernel given by hand for an operation on arrays of a type, or None."""
@@ -45,6 +46,15 @@ class Adapter(Protocol):
 
     def copy(self, array: Any) -> Any:
         """A copy."""
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Zeros in memory of their own, to be written to."""
+
+    def sealed(self, array: Any) -> Any:
+        """A view through which nobody can write."""
+
+    def is_sealed(self, array: Any) -> bool:
+        """Whether nobody can write through this view."""
 
     def rank(self, cls: type) -> int:
         """Of two types of this library, the one of higher rank has kernels that take both."""
@@ -116,6 +126,9 @@ class _Dominant(dict[tuple[type, type], type]):
             found = right
         else:
             a, b = adapters[left], adapters[right]
+            if a is not b and (a.hosts or b.hosts):
+                self[pair] = found = left if a.hosts else right
+                return found
             if a is not b:
                 raise MixedLibrariesError(
                     "operands", "arrays of one library", f"{a.name} and {b.name}",
@@ -166,4 +179,5 @@ class Kernels(dict[type, Callable[..., Any]]):
         return forward.__get__(xp)  # a bound method: binds `xp` without a Python frame
 
 
+from . import batched as batched  # noqa: E402  # arrays with a hidden axis
 from . import numpy_ as numpy_  # noqa: E402  # always there; also knows Python's numbers

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from . import numpy_nn, numpy_shapes
+from . import numpy_linalg, numpy_nn, numpy_shapes
 
 _SCALAR_KERNELS: dict[str, Callable[..., Any]] = {
     # On NumPy's scalars the operators are 10 x quicker than the ufuncs.
@@ -77,7 +77,7 @@ def einsum(*operands: Any, subscripts: str) -> Any:
 
 _KERNELS: dict[str, Callable[..., Any]] = {
     "cbrt": numpy.cbrt, "einsum": einsum, "make_complex": make_complex, "pow": power,
-    "quotient": quotient, "round": rounded, **numpy_shapes.KERNELS,
+    "quotient": quotient, "round": rounded, **numpy_shapes.KERNELS, **numpy_linalg.KERNELS,
 }
 
 
@@ -89,6 +89,7 @@ class NumPy:
 
     name = "numpy"
     namespace = numpy
+    hosts = False
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
         """NumPy's own functions serve, but for scalars and for what is in `numpy_nn`."""
@@ -146,11 +147,33 @@ class NumPy:
 
                 if POOL.holds(array):
                     return array
-        return numpy.array(array, subok=True)
+        return self.copy(array)
 
     def copy(self, array: Any) -> Any:
-        """A contiguous copy."""
+        """A contiguous copy; of a large array in memory that is used again."""
+        if isinstance(array, numpy.ndarray) and array.nbytes >= _LARGE:
+            from .numpy_large import copy
+
+            return copy(array)
         return numpy.array(array, subok=True)
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Zeros; large ones in memory that is used again."""
+        if math.prod(shape) * numpy.dtype(dtype).itemsize < _LARGE:
+            return numpy.zeros(shape, dtype)
+        from .numpy_large import zeros
+
+        return zeros(tuple(shape), numpy.dtype(dtype))
+
+    def sealed(self, array: Any) -> Any:
+        """A read-only view."""
+        view = (array if isinstance(array, numpy.ndarray) else numpy.asarray(array)).view()
+        view.flags.writeable = False
+        return view
+
+    def is_sealed(self, array: Any) -> bool:
+        """Whether nobody can write through this view."""
+        return isinstance(array, numpy.ndarray) and not array.flags.writeable
 
     def write(self, array: Any, value: Any) -> Any:
         """`array[...] = value`."""
@@ -169,15 +192,20 @@ class NumPy:
             array = numpy.array(array)
         value = numpy.asarray(value).astype(array.dtype, copy=False)
         if not array.flags.c_contiguous:
-            numpy.add.at(array, index, value)
+            # Given fewer axes than the index has, NumPy 2.4 leaves some of the sums out.
+            numpy.add.at(array, index, numpy.broadcast_to(value, array[index].shape))
             return array
         # On flat positions `add.at` is 5 x quicker than on rows.
-        first = index[0] if isinstance(index, tuple) and len(index) == 1 else index
-        if isinstance(first, numpy.ndarray) and first.dtype.kind == "i" and array.ndim > 1:
-            rows = numpy.arange(array.shape[0])[first]
-            row = array[0].size if array.shape[0] else 0
-            inside = numpy.arange(row).reshape(array.shape[1:])
-            flat = rows[(..., *(None,) * inside.ndim)] * row + inside
+        parts = index if isinstance(index, tuple) else (index,)
+        if 0 < len(parts) <= array.ndim and all(
+            isinstance(p, numpy.ndarray) and p.dtype.kind == "i" for p in parts
+        ):
+            rows: Any = 0
+            for positions, length in zip(parts, array.shape, strict=False):
+                rows = rows * length + numpy.arange(length)[positions]
+            rest = array.shape[len(parts) :]
+            inside = numpy.arange(math.prod(rest)).reshape(rest)
+            flat = rows[(..., *(None,) * len(rest))] * inside.size + inside
         else:
             flat = numpy.arange(array.size).reshape(array.shape)[index]
         spread = numpy.broadcast_to(value, flat.shape)

@@ -28,6 +28,22 @@ _IDLE = 1 << 29
 """The most bytes that blocks nobody uses may hold on to."""
 
 
+def _references(blocks: list[Any], i: int) -> int:
+    return getrefcount(blocks[i])
+
+
+def _of_base(array: Any) -> int:
+    return getrefcount(array.base)
+
+
+_FREE = _references([object()], 0)  # how that counts depends on the interpreter
+_ONE_VIEW = _of_base(numpy.empty(1).view())
+
+
+def _is_free(blocks: list[Any], i: int) -> bool:
+    return _references(blocks, i) == _FREE
+
+
 class _Pool:
     """Blocks of memory that are handed out again when nobody but the pool refers to them.
 
@@ -47,36 +63,35 @@ class _Pool:
         size = count * dtype.itemsize
         with self._lock:
             blocks = self._blocks.setdefault(size, [])
-            for block in blocks:
-                if getrefcount(block) == 3:  # the list, the loop variable, the argument
-                    break
-            else:
+            free = next((i for i in range(len(blocks)) if _is_free(blocks, i)), None)
+            if free is None:
                 self._trim(size)
-                block = numpy.empty(size, numpy.uint8)
-                blocks.append(block)
-            return block.view(dtype).reshape(shape)
+                free = len(blocks)
+                blocks.append(numpy.empty(size, numpy.uint8))
+            return blocks[free].view(dtype).reshape(shape)
 
     def _trim(self, size: int) -> None:
         """Let go of free blocks of other sizes when they hold on to too much."""
-        idle = sum(n * sum(getrefcount(b) == 3 for b in bs) for n, bs in self._blocks.items())
+        idle = sum(
+            n * sum(_is_free(bs, i) for i in range(len(bs))) for n, bs in self._blocks.items()
+        )
         if idle + size <= _IDLE:
             return
         for n, blocks in list(self._blocks.items()):
             if n != size:
-                blocks[:] = [b for b in blocks if getrefcount(b) != 3]
+                blocks[:] = [blocks[i] for i in range(len(blocks)) if not _is_free(blocks, i)]
                 if not blocks:
                     del self._blocks[n]
 
     def holds(self, array: Any) -> bool:
-        """Whether an array is the only one in a block of the pool."""
-        base = array.base
-        return (
-            isinstance(base, numpy.ndarray)
-            and base.dtype == numpy.uint8
-            and base.nbytes == array.nbytes
-            and any(base is b for b in self._blocks.get(base.nbytes, ()))
-            and getrefcount(base) <= 4  # the pool, the array, `base`, the argument
-        )
+        """Whether an array is the only one in its memory, be that a block of the pool or not."""
+        link = array
+        while isinstance(link.base, numpy.ndarray):  # it is a view, as which the type was changed
+            pooled = any(link.base is block for block in self._blocks.get(array.nbytes, ()))
+            if link.base.nbytes != array.nbytes or _of_base(link) > _ONE_VIEW + pooled:
+                return False
+            link = link.base
+        return bool(link.flags.owndata and array.flags.writeable)
 
     def clear(self) -> None:
         """Forget all blocks; those in use live on with their arrays."""
@@ -131,6 +146,20 @@ def adopt(array: Any) -> Any:
     if cls is numpy.ndarray and array.nbytes >= SMALLEST:
         return array.view(Large)
     return array
+
+
+def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Zeros in a block of the pool: clearing it is quicker than the system's handing out pages."""
+    made = POOL.empty(shape, dtype)
+    made.fill(0)
+    return made.view(Large)
+
+
+def copy(array: Any) -> Any:
+    """A contiguous copy in a block of the pool."""
+    made = POOL.empty(array.shape, array.dtype)
+    made[...] = _plain(array)
+    return made.view(Large)
 
 
 def _elementwise(ufunc: Any, inputs: list[Any]) -> Any:

@@ -229,7 +229,8 @@ def convolution(x: Any, w: Any, windows: Any, groups: int) -> Any:
     weights = _matrices(w, groups)
     for block in _blocks(len(x), x.shape[1] * math.prod((*windows.lengths, *outs))):
         part = matmul(weights, _columns(x[block], taps, windows, outs, groups))
-        out[block] = part.reshape(len(w), -1, *outs).swapaxes(0, 1)
+        target = out[block]
+        target[...] = part.reshape(len(w), len(target), *outs).swapaxes(0, 1)
     return out
 
 
@@ -256,8 +257,8 @@ def convolution_input_adjoint(g: Any, w: Any, windows: Any, sizes: _Sizes, group
     weights = _matrices(w, groups).swapaxes(1, 2)
     for block in _blocks(n, channels * math.prod((*windows.lengths, *outs))):
         columns = matmul(weights, _rows(g[block], groups))
-        columns = columns.reshape(channels, *windows.lengths, -1, *outs)
         target = total[block].swapaxes(0, 1)
+        columns = columns.reshape(channels, *windows.lengths, target.shape[1], *outs)
         for position, at_x, at_out in taps:
             target[at_x] += columns[(slice(None), *position)][at_out]
     return total

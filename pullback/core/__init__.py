@@ -1,1 +1,1 @@
-"""The graph and its first reader; README.md says in which order to read."""
+"""The graph and its readers; README.md says in which order to read."""

@@ -10,11 +10,12 @@ from typing import Any
 from ..arrays import adapters
 from ..errors import ArgumentError, DisconnectedError, RuleError
 from . import writes
-from .cotangent import conjugated, is_complex, wrapped
+from .batching import running
+from .cotangent import conjugated, is_complex, of_all_examples, wrapped
 from .node import Leaf, Node, note
 from .op import OPS
 from .pull import pull
-from .state import REQUIRED, pulling, restore, setting
+from .state import REQUIRED, pulling, restore, setting, state
 from .tensor import Tensor, raw, to_array, wrap
 
 make_overrides: Any = None
@@ -42,9 +43,8 @@ def backward(
     targets = found if wanted is None else wanted
     out = tensors[0]._out
     for node in list(targets):
-        g = found.pop(node, None)
-        if g is not None and node.level == REQUIRED:
-            _add_to_grad(node, g, out)
+        if node.level == REQUIRED and found.get(node) is not None:
+            _add_to_grad(node, found, out)
 
 
 def gradients(
@@ -81,9 +81,8 @@ def gradients(
     found = _pull(roots, wanted, create_graph, keep, overrides, outputs[0]._out)
     answers = []
     for i, (x, node) in enumerate(zip(inputs, wanted, strict=True)):
-        g = found.get(node)
-        if g is not None:
-            answers.append(wrapped(x._out, settled(g)))
+        if found.get(node) is not None:
+            answers.append(wrapped(x._out, settled(found, node)))
         elif materialize_grads:
             answers.append(wrapped(x._out, OPS["zeros_like"](x._data)))
         elif allow_unused:
@@ -103,8 +102,8 @@ def _pull(
 ) -> dict[Node, Any]:
     free = 0 if keep else REQUIRED
     rules = make_overrides(overrides) if overrides else None
-    if create:
-        with setting(enabled=True):
+    if create or state().accumulators:  # tangents of gradients are computed without being asked for
+        with setting(enabled=create):
             return pull(roots, wanted, record=True, free=free, overrides=rules, cls=cls)
     before = pulling()
     try:
@@ -131,7 +130,7 @@ def _roots(
                 "make an input with requires_grad=True, and compute outside no_grad and detach",
             )
         g = start(tensor, given, who)
-        g = wrapped(tensor._out, g) if create else raw(g)
+        g = wrapped(tensor._out, g) if create or state().accumulators else raw(g)
         g = conjugated(g)
         roots[node] = g if node not in roots else roots[node] + g
     return roots
@@ -176,32 +175,43 @@ def _source(x: Any, i: int, who: str) -> Node:
     return node
 
 
-def settled(g: Any) -> Any:
-    """A cotangent as its receiver may have it: conjugated, in memory that nobody else sees.
+def _references(found: dict[Any, Any], node: Any) -> int:
+    return getrefcount(found[node])
+
+
+_ALONE = _references({None: object()}, None)  # how that counts depends on the interpreter
+
+
+def settled(found: dict[Node, Any], node: Any, *, plain: bool = False) -> Any:
+    """A node's cotangent as its receiver may have it: conjugated, in memory nobody else sees.
 
     A pull hands arrays on where it can: addition gives both arguments the same one, and the one
-    may be what the user passed, or a read-only view. For the caller's variable and dictionary.
+    may be what the user passed, or a read-only view. What it found must be in the dictionary only.
     """
-    if isinstance(g, Tensor):
-        return conjugated(g)
+    if isinstance(found[node], Tensor):
+        return found[node] if plain else conjugated(found[node])
+    alone = _references(found, node) <= _ALONE
+    g = found[node]
     adapter = adapters[g.__class__]
-    # references: the caller's dictionary and variable, the parameter, the argument
-    own = adapter.own(g) if getrefcount(g) <= 4 else adapter.copy(g)
-    return conjugated(own)
+    g = adapter.own(g) if alone else adapter.copy(g)
+    return g if plain else conjugated(g)
 
 
-def _add_to_grad(node: Node, g: Any, cls: type) -> None:
-    recorded = isinstance(g, Tensor)
+def _add_to_grad(node: Node, found: dict[Node, Any], cls: type) -> None:
     # The array may be shared: with another leaf (addition hands the same cotangent to both), with
-    # a saved value, with what the user passed. Two references, `g` and the argument of
-    # getrefcount and the caller's, are this pull's own.
-    owned = not recorded and getrefcount(g) <= 4
-    g = conjugated(g)
+    # a saved value, with what the user passed.
+    alone = _references(found, node) <= _ALONE
+    g = found.pop(node)
+    if running() and isinstance(node, Leaf):
+        g = of_all_examples(g, node)
+    owned = alone and not isinstance(g, Tensor)
+    recorded = isinstance(g, Tensor) and g._node is not None
+    g = conjugated(g if recorded else raw(g))
     if not isinstance(node, Leaf):
-        found = note(node)
-        if not found.retains:  # hooks have kept it already when it does
-            old = found.retained
-            found.retained = wrapped(cls, g) if old is None else old + wrapped(cls, g)
+        kept = note(node)
+        if not kept.retains:  # hooks have kept it already when it does
+            old = kept.retained
+            kept.retained = wrapped(cls, g) if old is None else old + wrapped(cls, g)
         return
     old = node.grad
     if recorded:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy
 
+from ..arrays.batched import Batched, HiddenShape, tags_of
 from ..errors import RuleError
+from .batching import is_running, running
 from .op import OPS
-from .tensor import Tensor
+from .tensor import Tensor, raw
 
 
 def _cotangent() -> str:
@@ -25,11 +28,71 @@ def project(g: Any, node: Any, who: Callable[[], str] = _cotangent) -> Any:
     Raises `RuleError` when the shape cannot have come from broadcasting.
     """
     shape = node.shape
-    if g.shape != shape:
-        g = unbroadcast(g, shape, who)
+    seen = raw(g).shape
+    if seen != shape:
+        if seen.__class__ is HiddenShape:
+            g = _summed(g, seen, shape)
+        if tuple(g.shape) != tuple(shape):
+            g = unbroadcast(g, tuple(shape), who)
     if g.dtype != node.dtype:
         g = cast(g, node.dtype)
     return g
+
+
+def _summed(g: Any, seen: Any, shape: Any) -> Any:
+    """A batched cotangent, summed over the axes that its node does not hide.
+
+    Not over that of a vmap that is running: then the pull is one for each example.
+    """
+    for tag in tags_of(seen):
+        if tag not in tags_of(shape) and not is_running(tag):
+            g = OPS["sum"](OPS["show_axis"](g, axis=0, tag=tag, size=1), axis=0)
+    return g
+
+
+def of_all_examples(g: Any, leaf: Any) -> Any:
+    """A leaf's cotangent as a loop over the examples would add it up: over all running vmaps.
+
+    But for those that the leaf was made inside of: there, each example has one of its own.
+    """
+    for vmap in reversed(running()):
+        if leaf.born < vmap.tag and vmap.tag not in tags_of(leaf.shape):
+            every = OPS["show_axis"](g, axis=0, tag=vmap.tag, size=vmap.size)
+            g = OPS["sum"](every, axis=0)
+    return g
+
+
+def collapsed(op: Any, node: Any, g: Any, saved: tuple[Any, ...], index: int) -> Any:
+    """The cotangent of an argument, summed at once over the examples that `project` would sum over.
+
+    By the rule that the operation has for it (`@f.collapsing`), which reads as the pullback rule
+    does, but sees all examples, in front. It is worth having where one example's answer is larger
+    than what it is made of, as for the weights of a product. None where there are no such examples,
+    or no such rule, or it answers None.
+    """
+    rule = op.collapses.get(0 if op.variadic else index)
+    data, sizes = raw(g), {}
+    if rule is None or data.__class__ is not Batched:
+        return None
+    own = tags_of(node.parents[index].shape)
+    while data.__class__ is Batched:
+        if data.tag not in own and not is_running(data.tag):
+            sizes[data.tag] = data.value.shape[0]
+        data = data.value
+    if not sizes:
+        return None
+    read = rule.saved(len(node.parents), index)
+    seen = tuple([_in_front(v, sizes) if i in read else v for i, v in enumerate(saved)])
+    return rule(_in_front(g, sizes), seen, node, index)
+
+
+def _in_front(x: Any, sizes: dict[int, int]) -> Any:
+    """An array with the axes that some tags hide as one, in front."""
+    for tag, size in sizes.items():
+        x = OPS["show_axis"](x, axis=0, tag=tag, size=size)
+    if len(sizes) > 1:
+        x = OPS["reshape"](x, (prod(sizes.values()), *x.shape[len(sizes) :]))
+    return x
 
 
 def unbroadcast(
@@ -93,10 +156,13 @@ def conjugated(g: Any) -> Any:
 
 
 def wrapped(cls: type, g: Any) -> Any:
-    """A cotangent as a Tensor of a class."""
-    if isinstance(g, Tensor):
-        return g
+    """A cotangent, or a tangent, as a Tensor of a class."""
     made: Any = Tensor.__new__(cls)
+    if isinstance(g, Tensor):
+        if g._out is cls:
+            return g
+        made._data, made._node = g._data, g._node
+        return made
     made._data, made._node = g, None
     return made
 
@@ -105,7 +171,7 @@ def accumulate(
     cotangents: dict[Any, Any], node: Any, g: Any, who: Callable[[], str] = _cotangent
 ) -> None:
     """Project a cotangent into a node's space and add it to what is there."""
-    if g.shape != node.shape or g.dtype != node.dtype:
+    if raw(g).shape != node.shape or g.dtype != node.dtype:
         g = project(g, node, who)
     old = cotangents.get(node)
     cotangents[node] = g if old is None else old + g

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..arrays import dominant, is_array
-from .cotangent import accumulate, project
+from ..arrays.batched import Batched
+from .cotangent import accumulate, collapsed, project
 from .inplace import link_view
 from .node import FREED, CallNode, Node, holders, new, number, where
 from .op import Op, Rule
@@ -254,7 +255,8 @@ def _binary(op: Op) -> Callable[..., Any]:
 
 def pull_of(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
     """The step of a first-order pull at a node of this operation, on raw arrays."""
-    if not op.variadic and op.rules and all(_is_short(rule) for rule in op.rules.values()):
+    short = not op.variadic and not op.collapses and op.rules
+    if short and all(_is_short(rule) for rule in op.rules.values()):
         if len(op.arguments) == 1:
             return _pull_unary(op)
         if len(op.arguments) == 2 and len(op.rules) == 2:
@@ -268,6 +270,9 @@ def _is_short(rule: Rule) -> bool:
 
 def _pull_general(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
     def pull(node: Node, g: Any, cotangents: dict[Node, Any]) -> None:
+        if g.__class__ is Batched and op.collapses:
+            op.step(node, g, cotangents, None, False, Tensor)
+            return
         saved = node.saved
         if saved is FREED:
             raise freed(node)
@@ -380,7 +385,8 @@ def step_of(op: Op) -> Callable[[Node, Any, dict[Node, Any], Any, bool, type], N
                 continue
             rule = op.rule(index)
             if rule is not None:
-                r = rule(g, saved, node, index)
+                r = collapsed(op, node, g, saved, index) if op.collapses else None
+                r = rule(g, saved, node, index) if r is None else r
                 accumulate(cotangents, parent, r, _who(rule, node, index))
 
     return step

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..arrays import adapters
-from ..errors import ArgumentError, InplaceError
+from ..arrays.batched import Batched, tags_of
+from ..errors import ArgumentError, BatchedValueError, InplaceError
 from . import writes
 from .node import Leaf, Node
 from .op import OPS
@@ -25,9 +26,8 @@ def link_view(view: Tensor, base: Any, op: Any, attrs: Mapping[str, Any]) -> Non
     """Remember that `view` was made from `base` by `op`, if the two share memory."""
     if not isinstance(base, Tensor):
         return
-    adapter = adapters[view._data.__class__]
-    owner = adapter.owner(view._data)
-    if owner is None or owner is not adapter.owner(base._data):
+    owner = adapters[view._data.__class__].owner(view._data)
+    if owner is None or owner is not adapters[base._data.__class__].owner(base._data):
         return
     source, steps = getattr(base, "_base", None) or (base, ())
     view._base = (source, (*steps, (op, attrs)))
@@ -53,6 +53,7 @@ def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
             f"in-place `{name}`", f"a result of the target's shape {tuple(data.shape)}",
             f"shape {tuple(new_data.shape)}", "use the operation that makes a new tensor",
         )
+    check_examples(target, name, new_data)
     node = value._node if isinstance(value, Tensor) else None
     adapter = adapters[data.__class__]
     written = adapter.write(data, new_data)
@@ -64,7 +65,17 @@ def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
 
 
 def check_writable(target: Tensor, name: str) -> None:
-    """Raise an `InplaceError` where writing would lose the gradient of a leaf."""
+    """Raise an `InplaceError` where writing would lose the gradient of a leaf.
+
+    Also for what vmap maps: that is a view of an array of whoever called vmap.
+    """
+    data = target._data
+    if data.__class__ is Batched and adapters[Batched].is_sealed(data):
+        raise InplaceError(
+            f"in-place `{name}` inside vmap", "a tensor that owns its memory",
+            "an argument that vmap maps, or a view of one or of something repeated",
+            "write to a copy: y = pullback.asarray(x, copy=True)",
+        )
     source, _ = getattr(target, "_base", None) or (target, ())
     node = source._node
     if isinstance(node, Leaf) and state().mode >= node.level and not target._assignable:
@@ -74,6 +85,19 @@ def check_writable(target: Tensor, name: str) -> None:
             "a leaf that requires a gradient (or is watched), whose value would be lost",
             "write inside `with pullback.no_grad():`, or compute a new tensor",
         )
+
+
+def check_examples(target: Tensor, name: str, *values: Any) -> None:
+    """Raise a `BatchedValueError` for values, one for each example, that one target would get."""
+    own = tags_of(target._data.shape)
+    for value in values:
+        if any(tag not in own for tag in tags_of(getattr(value, "shape", None))):
+            raise BatchedValueError(
+                f"in-place `{name}` inside vmap", "a tensor that is another one for each example",
+                "one that is the same for all, to receive values that are not",
+                "make a new tensor (y = y + v, y = pullback.set_at(y, v, i)), or make the target "
+                "like a mapped one: pullback.zeros_like(x)",
+            )
 
 
 def rewrite(target: Tensor, node: Node | None) -> None:

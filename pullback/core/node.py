@@ -53,7 +53,7 @@ class Node:
     parents: tuple[Node | None, ...]
     saved: Any
     seq: int
-    level: int
+    level: float
     shape: tuple[int, ...]
     dtype: Any
     attrs: Mapping[str, Any] = MappingProxyType({})
@@ -112,10 +112,10 @@ class Leaf(Node):
     variable: Callable[[], Any] | None
     born: int
 
-    def __init__(self, data: Any, level: int, *, trainable: bool = False) -> None:
+    def __init__(self, data: Any, level: float, *, trainable: bool = False) -> None:
         self.seq = self.born = number()
         self.level = level
-        self.shape = tuple(data.shape)
+        self.shape = data.shape
         self.dtype = data.dtype
         self.data = data
         self.grad = None

@@ -15,7 +15,7 @@ is all that a recorded node saves:
 Parameters before the `/` are arrays and can have rules; the others are attributes, which rules
 take as keyword-only parameters. A rule may read `g`, array arguments by name, `out`, `shape` and
 `dtype` (of its own argument), `shapes` (of all of them), and, for a variadic operation, `i` (which
-of them).
+of them). Forward mode and batching: see `ops/README.md`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..arrays import Kernels
+from ..arrays.batched import Batched
 from ..errors import DuplicateNameError, RuleError, UnknownNameError, suggestion
+from .batching import BatchingRule, kernel_of
 from .node import Node
 
 OPS: dict[str, Callable[..., Any]] = {}
@@ -70,6 +72,13 @@ class Rule:
             return g * self.function(*args, **keywords)
         return self.function(g, *args, **keywords)
 
+    def saved(self, count: int, index: int) -> set[int]:
+        """Which saved values it reads, for argument `index` of so many."""
+        found = {r for r in self.reads if r >= 0}
+        if ALL_ARRAYS in self.reads:
+            found.update(i for i in range(count) if i != index)
+        return found
+
 
 def pullback_flat(g: Any) -> Any:
     """Zeros: the rule of every operation that is flat wherever it has a derivative."""
@@ -96,14 +105,15 @@ class Op:
     """One operation; see the module's text for how it is written."""
 
     __slots__ = (
-        "_keep", "arguments", "defaults", "differentiable", "elementwise", "flat", "function",
-        "keeps", "kernels", "name", "operate", "positional", "pull", "pushes", "refresh",
-        "required", "rules", "saves_shapes", "step", "variadic", "view",
+        "_keep", "arguments", "batch", "collapses", "defaults", "differentiable", "elementwise",
+        "flat", "function", "keeps", "kernels", "linear", "looped", "name", "operate", "positional",
+        "pull", "pushes", "refresh", "required", "rules", "saves_shapes", "step", "together",
+        "variadic", "view",
     )
 
     def __init__(
         self, forward: Callable[..., Any], native: str | None, *, name: str, elementwise: bool,
-        view: bool, differentiable: bool, flat: bool,
+        view: bool, differentiable: bool, flat: bool, linear: bool,
     ) -> None:
         code = forward.__code__
         skip = 0 if native is not None else 1  # the namespace
@@ -128,6 +138,12 @@ class Op:
         if flat:
             self.rules = {i: Rule(pullback_flat, (), (), False) for i in range(len(self.arguments))}
         self.pushes: dict[int, Rule] = {}
+        self.collapses: dict[int, Rule] = {}
+        self.linear = linear
+        self.together: Rule | None = None
+        self.batch: BatchingRule | None = None
+        self.looped = False
+        self.kernels[Batched] = kernel_of(self)
         self.saves_shapes = False
         self._keep: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self.keeps = flat
@@ -155,10 +171,9 @@ class Op:
                 # wants to see the input, also after the fact.
                 wanted.update(range(n))
             for index, needed in enumerate(tracked):
-                rule = self.rule(index) if needed else None
-                if rule is None:
+                if not needed:
                     continue
-                for r in rule.reads:
+                for r in self._reads(index):
                     if r == ALL_ARRAYS:
                         wanted.update(j for j in range(n) if j != index)
                     elif r >= 0:
@@ -166,11 +181,24 @@ class Op:
             found = self._keep[tracked] = tuple(i in wanted for i in range(n + 1))
         return found
 
+    def _reads(self, index: int) -> list[int]:
+        """What the rules of an argument read, of both directions."""
+        key = 0 if self.variadic else index
+        rules = (
+            self.rules.get(key), self.pushes.get(key), self.collapses.get(key), self.together
+        )
+        reads = [r for rule in rules if rule is not None for r in rule.reads]
+        if self.linear and len(self.arguments) > 1:  # pushed by itself, with the others as saved
+            reads.extend(i for i in range(len(self.arguments)) if i != index)
+        return reads
+
     def add_rule(
         self, function: Callable[..., Any], argument: str, prefix: str, *, partial: bool
     ) -> None:
         """Check a rule against this operation and make it the rule of an argument."""
         who = f"rule `{function.__name__}` of `{self.name}`"
+        push = prefix == "pushforward"
+        first = "t" if push else "g"
         wanted = (f"{prefix}_{self.name}", f"{prefix}_{self.name}_{argument}")
         if function.__name__ not in wanted:
             raise RuleError(
@@ -186,8 +214,10 @@ class Op:
         names = code.co_varnames[: code.co_argcount]
         keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
         if not partial:
-            if names[:1] != ("g",):
-                raise RuleError(who, "a first parameter `g`", str(names[:1]), "put `g` first")
+            if names[:1] != (first,) and not (push and names[:1] == ("ts",)):
+                raise RuleError(
+                    who, f"a first parameter `{first}`", str(names[:1]), f"put `{first}` first"
+                )
             names = names[1:]
         reads = tuple(self._read(name, who) for name in names)
         for keyword in keywords:
@@ -198,13 +228,36 @@ class Op:
                 )
         self.saves_shapes |= SHAPES in reads
         index = self.arguments.index(argument)
-        self.rules[index] = Rule(function, reads, keywords, partial)
+        rule = Rule(function, reads, keywords, partial)
+        if push and code.co_varnames[:1] == ("ts",):
+            self.together = rule
+        elif push:
+            self.pushes[index] = rule
+        elif prefix == "collapse":
+            self.collapses[index] = rule
+        else:
+            self.rules[index] = rule
         self._keep.clear()
         self.keeps |= any(r >= 0 or r == ALL_ARRAYS for r in reads)
+        self.keeps |= self.linear and len(self.arguments) > 1
         from .fast import pull_of
 
         self.pull = pull_of(self)
         self.refresh()
+
+    def add_batching(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Make a function the batching rule, as a decorator; see `BatchingRule`.
+
+        Raises `RuleError` for another name than `batch_<operation>`.
+        """
+        wanted = f"batch_{self.name}"
+        if function.__name__ != wanted:
+            raise RuleError(
+                f"batching rule `{function.__name__}` of `{self.name}`", f"the name `{wanted}`",
+                f"`{function.__name__}`", "rename the function",
+            )
+        self.batch = BatchingRule(function)
+        return function
 
     def _read(self, name: str, who: str) -> int:
         if name in _SPECIAL_READS:
@@ -222,7 +275,7 @@ class Op:
 def op(
     forward: Callable[..., Any] | None = None, *, native: str | None = None,
     name: str | None = None, elementwise: bool = False, view: bool = False,
-    differentiable: bool = True, flat: bool = False,
+    differentiable: bool = True, flat: bool = False, linear: bool = False,
 ) -> Any:
     """Register an operation from its forward and return the function that users call.
 
@@ -233,9 +286,12 @@ def op(
     view            the output may share the input's memory
     differentiable  False where a derivative makes no sense (comparisons, integers): never recorded
     flat            the derivative is zero wherever it exists: the rule is made, inputs are saved
+    linear          linear in each array argument by itself: a tangent goes through the operation
+                    in the place of its argument
 
     The function returned takes raw arrays (and returns them) and Tensors (and records). It has
-    `pullback(argument)` and `partial(argument)` to hang rules on, and `op`, the `Op`.
+    `pullback(argument)`, `partial(argument)`, `pushforward(argument)`, `batching` and
+    `collapsing(argument)` to hang rules on, and `op`, the `Op`.
     """
 
     def register(forward: Callable[..., Any]) -> Any:
@@ -246,7 +302,7 @@ def op(
             )
         made = Op(
             forward, native, name=own, elementwise=elementwise, view=view,
-            differentiable=differentiable, flat=flat,
+            differentiable=differentiable, flat=flat, linear=linear,
         )
         from .fast import call_of, pull_of, step_of
 
@@ -261,6 +317,9 @@ def op(
         function.op = made  # type: ignore[attr-defined]
         function.pullback = _attacher(made, "pullback", partial=False)  # type: ignore[attr-defined]
         function.partial = _attacher(made, "partial", partial=True)  # type: ignore[attr-defined]
+        function.pushforward = _attacher(made, "pushforward", partial=False)  # type: ignore[attr-defined]
+        function.collapsing = _attacher(made, "collapse", partial=False)  # type: ignore[attr-defined]
+        function.batching = made.add_batching  # type: ignore[attr-defined]
         OPS[own] = function
         return function
 

@@ -7,6 +7,7 @@ Tensors when the computation of the gradient is to be differentiated itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 from operator import attrgetter
 from typing import Any
 
@@ -27,6 +28,7 @@ def pull(
     overrides: Any = None,
     spans: list[tuple[int, float]] | None = None,
     cls: type = Tensor,
+    inner: bool = False,
 ) -> dict[Node, Any]:
     """Carry cotangents of some nodes back, and return those that arrive at the wanted ones.
 
@@ -39,6 +41,7 @@ def pull(
     spans       only nodes recorded within these (first, last) numbers are passed; the others
                 end the path as leaves do
     cls         the class of Tensor that hooks are handed
+    inner       part of another pull, which runs the hooks of the nodes at which this one ends
     """
     order, ends = _collect(cotangents, spans)
     needed = None
@@ -61,7 +64,12 @@ def pull(
     if simple:
         _sweep(order, cotangents, free)
         return cotangents
-    return _careful_sweep(order, cotangents, targets or set(), needed, record, free, overrides, cls)
+    found = _careful_sweep(
+        order, cotangents, targets or set(), needed, record, free, overrides, cls
+    )
+    rest = cotangents.items()
+    found.update(rest if inner else [(n, _noticed(n, g, record, cls)) for n, g in rest])
+    return found
 
 
 def _sweep(order: list[Node], cotangents: dict[Node, Any], free: int) -> None:
@@ -102,8 +110,6 @@ def _careful_sweep(
             (op or node.op).step(node, g, cotangents, needed, record, cls)
             if free == node.level and node.op.keeps:
                 node.saved = FREED
-        for node, g in list(cotangents.items()):
-            found[node] = _noticed(node, g, record, cls)
     except Exception as error:
         _add_place(error, node)
         raise
@@ -126,10 +132,15 @@ def _collect(
     order: list[Node] = []
     ends: list[Node] = []
     add, push, pop = seen.add, stack.append, stack.pop
+    first, last = spans[0] if spans is not None and len(spans) == 1 else (0, inf)
+    if spans is not None and len(spans) == 1:
+        spans = None
     while stack:
         node = pop()
         parents = node.parents
-        if not parents or (spans is not None and not within(spans, node.seq)):
+        if not parents or not first < node.seq < last or (
+            spans is not None and not within(spans, node.seq)
+        ):
             ends.append(node)
             continue
         order.append(node)
@@ -139,6 +150,20 @@ def _collect(
                 push(parent)
     order.sort(key=_by_number, reverse=True)
     return order, ends
+
+
+def reached(
+    roots: Mapping[Node, Any], spans: list[tuple[int, float]] | None
+) -> list[Node]:
+    """The computed nodes that the roots depend on, latest first."""
+    return _collect(roots, spans)[0]
+
+
+def reached_ends(
+    roots: Mapping[Node, Any], spans: list[tuple[int, float]] | None
+) -> list[Node]:
+    """The nodes that the paths from the roots end at."""
+    return _collect(roots, spans)[1]
 
 
 def within(spans: list[tuple[int, float]], seq: int) -> bool:

@@ -61,6 +61,9 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     return out
 
 
+advance: Any = None
+"""Set by `core.forward`: gives a recorded node its tangents."""
+
 REFUSALS = (ValueError, TypeError, IndexError)
 """What array libraries raise for arguments that they cannot use."""
 
@@ -101,7 +104,7 @@ def record(
 
 def _node(
     op: Any, parents: tuple[Node | None, ...], data: tuple[Any, ...], d: Any,
-    attrs: Mapping[str, Any], level: int, *, everything: bool = False,
+    attrs: Mapping[str, Any], level: float, *, everything: bool = False,
 ) -> Node:
     keep = op.keep(tuple(p is not None for p in parents))
     node: Node
@@ -127,11 +130,14 @@ def _node(
 
 def special(
     op: Any, parents: tuple[Node | None, ...], data: tuple[Any, ...], d: Any,
-    attrs: Mapping[str, Any], level: int, cls: type,
+    attrs: Mapping[str, Any], level: float, cls: type,
 ) -> Node | None:
-    """Record under an override, with all values kept, or with the user's line noted."""
+    """Record under an override, with all values kept, the user's line noted, or tangents made."""
     now = state()
-    if now.mode & ~SPECIAL < level:
+    reverse = now.mode & ~SPECIAL >= level
+    if not reverse and not now.accumulators:
+        return None
+    if now.closed is not None and now.closed.check(op, parents):
         return None
     rule = None
     for scope in now.overrides:
@@ -142,12 +148,14 @@ def special(
         node.op = rule
     if now.lines:
         note(node).line = user_line()
-    return node
+    return advance(node, reverse, cls) if now.accumulators else node
 
 
 def special_node(node: Any, op: Any, inputs: list[Any], outputs: list[Any]) -> None:
     """Do to the node of a hand-written gradient what `special` does to an operation's."""
     now = state()
+    if now.closed is not None:
+        now.closed.check(op, node.parents)
     for scope in now.overrides:
         rule = scope.match(op, node.cls)
         if rule is not None:

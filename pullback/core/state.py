@@ -16,27 +16,47 @@ from ..errors import ArgumentTypeError
 OFF, REQUIRED, ALL, SPECIAL = 0, 1, 2, 4
 """Recording modes. `OFF`: nothing; `REQUIRED`: what comes from `requires_grad`; `ALL`: also what
 comes from variables and watched tensors, because a tape is active. The bit `SPECIAL` sends an
-operation to `core.record.special` (overrides, kept values, recorded lines)."""
+operation to `core.record.special` (overrides, kept values, recorded lines, forward mode)."""
+TRACED = 0.5
+"""The level of the arguments of a transformation: recorded whenever anything is, and let go with
+what was made of them, never by a pull that passes."""
+FORWARD = SPECIAL
+"""The level of a node that carries tangents only: it is passed when that bit is set."""
+EVERYTHING = 8
+"""The mode in which nodes of every level are passed."""
 
 
 class State:
     """One setting of everything that decides whether and how operations are recorded.
 
+    enabled, inference   what `no_grad` and `inference_mode` say
+    tapes                those that are open; `watching`: as if one were, or, with `EVERYTHING`,
+                         whatever is tracked is recorded, that which carries tangents only too
+    overrides            scopes of `override_gradient`, the innermost last
+    keep_values, lines   what else is kept with every node
+    accumulators         forward sweeps that tangents are computed for, the innermost last
+    closed               told of operations on tensors from outside; see `core.closing`
+
     Made once and never changed. (A class with slots because every recorded operation reads `mode`,
     and a slot is read in a fraction of the time of a named tuple's field.)
     """
 
-    __slots__ = ("enabled", "inference", "keep_values", "lines", "mode", "overrides", "tapes")
+    __slots__ = (
+        "accumulators", "closed", "enabled", "inference", "keep_values", "lines", "mode",
+        "overrides", "tapes", "watching",
+    )
 
     def __init__(
         self, enabled: bool = True, inference: bool = False, tapes: tuple[Any, ...] = (),
         overrides: tuple[Any, ...] = (), keep_values: bool = False, lines: bool = False,
+        accumulators: tuple[Any, ...] = (), closed: Any = None, watching: int = False,
     ) -> None:
         self.enabled, self.inference, self.tapes = enabled, inference, tapes
         self.overrides, self.keep_values, self.lines = overrides, keep_values, lines
-        level = OFF if not enabled else ALL if tapes else REQUIRED
-        special = SPECIAL if overrides or keep_values or lines else 0
-        self.mode = level | special if level else OFF
+        self.accumulators, self.closed, self.watching = accumulators, closed, watching
+        level = OFF if not enabled else max(ALL, watching) if tapes or watching else REQUIRED
+        special = overrides or keep_values or lines or closed is not None
+        self.mode = level | SPECIAL if accumulators or (level and special) else level
 
     def fields(self) -> dict[str, Any]:
         """What it was made of."""
@@ -66,6 +86,8 @@ def change(**fields: Any) -> State:
         get("enabled", before.enabled), get("inference", before.inference),
         get("tapes", before.tapes), get("overrides", before.overrides),
         get("keep_values", before.keep_values), get("lines", before.lines),
+        get("accumulators", before.accumulators), get("closed", before.closed),
+        get("watching", before.watching),
     ))
     return before
 
@@ -115,6 +137,16 @@ def forget_tapes() -> State | None:
     if before is _FRESH or before.mode == REQUIRED:
         return None
     set_state(_FRESH if before.enabled or before is _PULLING else QUIET)
+    return before
+
+
+def recording(*, fresh: bool) -> State:
+    """Turn recording on; `restore` undoes it. `fresh` leaves tapes, scopes and tangents."""
+    before = state()
+    if fresh:
+        set_state(_FRESH)
+    elif not before.enabled:
+        change(enabled=True, inference=False)
     return before
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy
 
 from ..arrays import SCALARS, adapters, is_array, refuse_foreign
+from ..arrays.batched import Batched
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from . import state as _state
 from .node import Leaf, Node, new, note, notes
@@ -94,6 +95,12 @@ class Tensor:
         >>> pb.tensor([1.0, 2.0]).numpy()
         array([1., 2.])
         """
+        return self._leave(".numpy()")
+
+    def _leave(self, by: str) -> Any:
+        """The values as a NumPy array; that they left is remembered, if anybody follows them."""
+        if self._node is not None:
+            left(self._node, by)
         return numpy.asarray(self._data)
 
     def item(self) -> Any:
@@ -103,23 +110,28 @@ class Tensor:
         >>> pb.tensor([3.0]).item()
         3.0
         """
+        return self._number(".item()")
+
+    def _number(self, by: str) -> Any:
         if prod(self._data.shape) != 1:
             raise ArgumentError(
                 "a Python number from a Tensor", "one entry",
                 f"{prod(self._data.shape)} (shape {tuple(self._data.shape)})",
                 "reduce it first, as with pullback.sum(x), or use x.tolist()",
             )
-        return self.numpy().item()
+        return self._leave(by).item()
 
     def tolist(self) -> Any:
         """The entries as nested lists of Python numbers."""
-        return self.numpy().tolist()
+        return self._leave(".tolist()").tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return numpy.array(self._data, dtype=dtype, copy=copy)
+        return numpy.array(self._leave("numpy.asarray"), dtype=dtype, copy=copy)
 
     def __repr__(self) -> str:
-        text = numpy.array2string(self.numpy(), separator=", ", prefix="Tensor(")
+        if isinstance(self._data, Batched):
+            return f"Tensor({self._data!r})"
+        text = numpy.array2string(numpy.asarray(self._data), separator=", ", prefix="Tensor(")
         dtype = str(self.dtype).rpartition(".")[2]
         tail = "" if dtype in ("float64", "int64", "bool") else f", dtype={dtype}"
         if self.size == 0 and self.ndim > 1:  # the brackets of nothing do not tell
@@ -140,19 +152,19 @@ class Tensor:
                 "the truth of a Tensor", "one entry (of several it is ambiguous)",
                 f"shape {tuple(self._data.shape)}", "use pullback.any(x) or pullback.all(x)",
             )
-        return bool(self.item())
+        return bool(self._data)
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number("float()"))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number("int()"))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number("complex()"))
 
     def __index__(self) -> int:
-        return self.numpy().__index__()
+        return self._leave("an index").__index__()
 
     def __hash__(self) -> int:
         return id(self)
@@ -190,7 +202,7 @@ class Tensor:
     def requires_grad(self) -> bool:
         """Whether operations on it are recorded outside tapes too, for `backward`."""
         node = self._node
-        return node is not None and node.level == _state.REQUIRED
+        return node is not None and node.level <= _state.REQUIRED
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
@@ -203,27 +215,23 @@ class Tensor:
         """
         if requires_grad == self.requires_grad:
             return self
-        if not requires_grad:
-            if not self.is_leaf:
-                raise ArgumentError(
-                    "requires_grad = False", "a leaf", f"a result of `{self._node.name()}`",  # type: ignore[union-attr]
-                    "use x.detach() for a tensor without history",
-                )
-            self._node = None
-            return self
-        check_inexact(self._data, "requires_grad")
-        if self._node is not None and not self.is_leaf:
+        if requires_grad:
+            check_inexact(self._data, "requires_grad")
+        if not self.is_leaf:
             raise ArgumentError(
-                "requires_grad = True", "a leaf", f"a result of `{self._node.name()}`",
-                "use x.detach().requires_grad_()",
+                f"requires_grad = {requires_grad}", "a leaf", f"a result of `{self._node.name()}`",  # type: ignore[union-attr]
+                "use x.detach().requires_grad_()" if requires_grad
+                else "use x.detach() for a tensor without history",
             )
-        self._node = Leaf(self._data, _state.REQUIRED, trainable=True)
+        from .forward import begin
+
+        begin(self, Leaf(self._data, _state.REQUIRED, trainable=True) if requires_grad else None)
         return self
 
     @property
     def is_leaf(self) -> bool:
         """Whether it was given rather than computed from something tracked."""
-        return self._node is None or isinstance(self._node, Leaf)
+        return self._node is None or not self._node.parents
 
     @property
     def grad_fn(self) -> Node | None:
@@ -352,6 +360,14 @@ def wrap(cls: type, data: Any, node: Node | None = None) -> Any:
 
 def _unpickled(cls: type, data: Any, requires_grad: bool) -> Any:
     return wrap(cls, data).requires_grad_(requires_grad)
+
+
+def _unseen(node: Node, by: str) -> None:
+    """Nobody follows tensors that leave yet."""
+
+
+left: Callable[[Node, str], None] = _unseen
+"""Set by `core.departures`: remembers that a tracked tensor's values left the library."""
 
 
 def raw(value: Any) -> Any:

@@ -6,28 +6,37 @@ from typing import Any
 
 from ..core import state as _state
 from ..core import writes
+from ..core.forward import output_node
 from ..core.node import FREED, Node, new, number, where
 from ..core.record import freed
+from ..core.several import picked
 from ..core.tensor import Tensor, is_inexact, wrap
 from ..errors import ArgumentTypeError, NotDifferentiableError
 
-OUTPUT = -1  # in a saved entry: the node of the value is the context's own
-MADE = -2  # in a saved entry: made inside forward, where nothing is recorded
+MADE = -1  # in a saved entry: made inside forward, where nothing is recorded
 
 
-class Context(Node):
-    """What `forward` leaves for `backward`: `ctx`, and at the same time the recorded node."""
+class Context:
+    """What `forward` leaves for `backward`: `ctx`, with any attributes one puts on it.
 
-    __slots__ = ("__dict__", "_to_save", "cls")
+    The recorded node holds it, and it holds no node, so that there is no cycle; only while a rule
+    that wants to know it runs, `_node` is there.
+    """
 
-    cls: type
-    _to_save: tuple[Any, ...]
-    spaces: Any = None
+    __slots__ = ("__dict__", "_parents", "_saved")
+
+    _parents: tuple[Node | None, ...]
+    _saved: tuple[Any, ...] | list[Any]
     _dirty: tuple[Any, ...] = ()
     _flat: tuple[Any, ...] = ()
     _several = False
     _materialize = True
-    _recording = False
+    _node: Any = None
+    _recording = False  # the rule is being recorded
+    _pushing = False  # it is `jvp`
+    _has_jvp = False
+    _ahead: tuple[Any, ...] | list[Any] | None = None  # saved for it
+    _spaces: tuple[Any, ...] = ()  # of the arguments, for it
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or None) for `backward`, which reads them as `ctx.saved_tensors`.
@@ -36,48 +45,52 @@ class Context(Node):
         """
         for t in tensors:
             if not isinstance(t, Tensor) and t is not None:
-                raise ArgumentTypeError(
-                    "ctx.save_for_backward", "tensors or None", f"a {type(t).__name__}",
-                    "keep other things as attributes: ctx.limit = limit",
-                )
-        self._to_save = tensors
+                raise _unsavable(t, "ctx.save_for_backward")
+        self._saved = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep other tensors (or None) for `jvp`; what was saved for `backward` serves it too."""
+        for t in tensors:
+            if not isinstance(t, Tensor) and t is not None:
+                raise _unsavable(t, "ctx.save_for_forward")
+        if self._has_jvp:
+            self._ahead = tensors
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors that were saved.
+        """The tensors that were saved: in `jvp` those for it, if there are any of its own.
 
-        Raises `GraphFreedError` after they were freed, `InplaceError` when one was overwritten.
+        Raises `InplaceError` when one was overwritten.
         """
-        saved = self.saved
-        if saved is FREED:
-            raise freed(self)
-        written = writes.latest[0] > self.seq
+        saved, node = self._saved, self._node
+        if node is not None and self._pushing and self._ahead is not None:
+            saved = self._ahead
         if saved.__class__ is tuple:  # inputs, which hold their own history
-            if written:
+            if node is not None and writes.latest[0] > node.seq:
                 for t in saved:
                     if t is not None:
-                        writes.check_array(t._data, self, self.seq, "saved tensor")
+                        writes.check_array(t._data, node, node.seq, "saved tensor")
             return saved
-        if self._recording or written:
-            return tuple([self._restored(entry) for entry in saved])
+        if node is not None:
+            return tuple([self._restored(entry, node) for entry in saved])
         return tuple([e and wrap(e[1], e[0]) for e in saved])
 
-    def _restored(self, entry: Any) -> Any:
+    def _restored(self, entry: Any, ctx: Any) -> Any:
         """One saved tensor, checked against in-place writes, with its history."""
         if entry is None:
             return None
         data, cls, node = entry
-        writes.check_array(data, self, self.seq, "saved tensor")
+        writes.check_array(data, ctx, ctx.seq, "saved tensor")
         if not self._recording:
             return wrap(cls, data)
         if node.__class__ is int:
-            node = self if node == OUTPUT else lost_history(self, data)
+            node = lost_history(ctx, data) if node == MADE else _output(ctx, node, data)
         return wrap(cls, data, node)
 
     @property
     def needs_input_grad(self) -> tuple[bool, ...]:
         """For each argument, whether a gradient of it can be wanted."""
-        return tuple([p is not None for p in self.parents])
+        return tuple([p is not None for p in self._parents])
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Say which inputs `forward` changed in place; they must be among the outputs."""
@@ -93,13 +106,46 @@ class Context(Node):
         """Whether the cotangent of an unused output is handed as zeros (default) or None."""
         self._materialize = value
 
+
+class FunctionNode(Node):
+    """A recorded call of a `Function`; `saved` is its context, whose attributes it shows."""
+
+    __slots__ = ("cls", "spaces")
+
+    cls: type
+    spaces: list[Any]
+
     def name(self) -> str:
         """The name of the function with `Backward` behind."""
         return type(self).__name__
 
+    def __getattr__(self, name: str) -> Any:
+        # As `grad_fn` in PyTorch, which is the context; reached for what no node has.
+        if name.startswith("_") or name in FunctionNode.__slots__:
+            raise AttributeError(name)
+        if self.saved is FREED:
+            raise freed(self)
+        return getattr(self.saved, name)
+
+
+def _output(node: Any, index: int, data: Any) -> Node | None:
+    """The node of a saved output, with its tangents."""
+    if node.dtype is not None:
+        return node
+    if not is_inexact(data):
+        return None
+    return output_node(node, picked(node, index, data), index, data)
+
+
+def _unsavable(value: Any, who: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        who, "tensors or None", f"a {type(value).__name__}",
+        "keep other things as attributes: ctx.limit = limit",
+    )
+
 
 def saved_entry(t: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
-    """What is kept of a saved tensor: (array, class, node), or None.
+    """What is kept of a saved tensor: (array, class, node), or None; for an output, its index.
 
     Never an output itself, whose node is the context: that would make a cycle. Nor a tensor that
     can be assigned another array.
@@ -107,31 +153,32 @@ def saved_entry(t: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
     if t is None:
         return None
     node: Any = t._node
-    if any(o is t for o in outs):
-        node = OUTPUT
+    index = next((i for i, o in enumerate(outs) if o is t), None)
+    if index is not None:
+        node = index
     elif node is None and not any(a is t for a in args):
         node = MADE
     return t._data, t._out, node
 
 
-def untie(ctx: Any, outs: tuple[Any, ...]) -> None:
+def untie(ctx: Context, outs: tuple[Any, ...]) -> None:
     """Replace attributes of the context that are outputs by twins, which make no cycle."""
     for name, value in ctx.__dict__.items():
         if isinstance(value, Tensor) and any(value is o for o in outs):
             ctx.__dict__[name] = wrap(value._out, value._data)
 
 
-def linked(node: Any) -> dict[str, Any]:
-    """While `backward` is recorded, let tensors that are attributes have a history; what to undo.
+def linked(ctx: Context, node: Any) -> dict[str, Any]:
+    """While a rule is recorded, let tensors that are attributes have a history; what to undo.
 
     What was made inside forward gets one that raises when a derivative needs it.
     """
     before = {
-        name: value for name, value in node.__dict__.items()
+        name: value for name, value in ctx.__dict__.items()
         if isinstance(value, Tensor) and value._node is None and is_inexact(value._data)
     }
     for name, value in before.items():
-        node.__dict__[name] = wrap(value._out, value._data, lost_history(node, value._data))
+        ctx.__dict__[name] = wrap(value._out, value._data, lost_history(node, value._data))
     return before
 
 
@@ -153,10 +200,23 @@ class UnknownOp:
         self.pull(node, g, cotangents)
 
 
-def lost_history(ctx: Node, data: Any) -> Node:
+class UnknownTangent(Tensor):
+    """The tangent of such a value: an error for whoever uses it."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: tuple[str, str, str, str]) -> None:
+        self.message, self._node = message, None
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached by the slot of the array, which is empty.
+        raise NotDifferentiableError(*self.message)
+
+
+def lost_history(node: Node, data: Any) -> Node:
     """A node for a tensor made inside forward, that raises when a derivative needs its history."""
-    return unknown(ctx.parents, data, (
-        f"second derivative through {where(ctx)}",
+    return unknown(node.parents, data, (
+        f"second derivative through {where(node)}",
         "saved inputs and outputs, whose history is known",
         "a tensor that was made inside forward, where nothing is recorded",
         "compute it in backward from the saved inputs, or return it from forward as an output "
@@ -175,4 +235,7 @@ def unknown(
     node.seq = number()
     node.level = min((p.level for p in parents if p is not None), default=_state.ALL)
     node.shape, node.dtype = data.shape, data.dtype
+    for accumulator in _state.state().accumulators:
+        if any(p is not None and p in accumulator.tangents for p in parents):
+            accumulator.tangents[node] = UnknownTangent(message)
     return node

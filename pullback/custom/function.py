@@ -1,7 +1,7 @@
 """`Function`: a class with `forward(ctx, …)` and `backward(ctx, …)`, in PyTorch's spelling.
 
-The context is the recorded node itself: one object holds the parents, what was saved, and whatever
-attributes the user put on it.
+Where a call is recorded, its node holds the context, with what was saved and whatever attributes
+the user put on it, and lets go of it as one.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any, ClassVar
 
 from ..core import inplace, writes
 from ..core import state as _state
-from ..core.cotangent import complex_dtypes
-from ..core.node import FREED, Node, new, number, where
-from ..core.record import freed, special_node
+from ..core.node import Node, new, number, where
 from ..core.state import QUIET, set_state, state
-from ..core.tensor import Tensor, inexact_dtypes, is_inexact, wrap
+from ..core.tensor import Tensor, inexact_dtypes, wrap
 from ..errors import ArgumentError, ArgumentTypeError, RuleTypeError
 from ..trees import leaves
-from .context import Context, linked, saved_entry, unknown, untie
-from .rule import hand_on, hand_on_one, outputs_of, picked, rule_name
+from .context import Context, FunctionNode, saved_entry, unknown, untie
+from .function_op import FunctionOp, JvpFunctionOp, PushedFunctionOp
+from .function_vmap import VmapInfo, is_mapped, mapped_forward
+from .rule import end_of, entered, followed, rule_name, space_of
 
 
 class Function:
@@ -33,6 +33,16 @@ class Function:
     backward(ctx, *cotangents)    one cotangent an output in, one gradient an argument out (None
                                   where there is none)
     setup_context(ctx, inputs, output)   when it is defined, `forward(*args)` gets no `ctx`
+    jvp(ctx, *tangents)           for forward mode: one tangent an argument in (zeros for a tensor
+                                  that has none, None for what is no tensor), one an output out
+    vmap(info, in_dims, *args)    for a forward that cannot run as it is inside vmap: the value for
+                                  all examples from arguments that have the examples' axis in
+                                  `in_dims` (None: the same for all), and where the value has it.
+                                  `info` has `batch_size` and `randomness`
+
+    Forward mode without a `jvp` transposes `backward`; reverse mode without a `backward`
+    transposes `jvp`. Inside vmap, without a `vmap`, forward and backward run on all examples at
+    once as they are; one with `vmap` needs `setup_context`.
 
     A `backward` made of differentiable operations can be differentiated itself. A tensor made
     inside `forward` and saved has lost how it depends on the inputs: a second derivative that
@@ -58,13 +68,23 @@ class Function:
     """
 
     op: ClassVar[FunctionOp]
+    generate_vmap_rule: ClassVar[bool] = False
     _context: ClassVar[type[Context]]
+    _recorded: ClassVar[type[FunctionNode]]
     _separate: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        cls.op = FunctionOp(cls)
-        cls._context = type(f"{cls.__name__}Backward", (Context,), {"op": cls.op})
+        if cls.jvp is Function.jvp:
+            cls.op = FunctionOp(cls)
+        elif cls.backward is Function.backward:
+            cls.op = JvpFunctionOp(cls)
+        else:
+            cls.op = PushedFunctionOp(cls)
+        cls._context = type(f"{cls.__name__}Context", (Context,), {"_has_jvp": cls.op.has_jvp})
+        cls._recorded = type(f"{cls.__name__}Backward", (FunctionNode,), {
+            "op": cls.op, "__slots__": ("__dict__",),
+        })
         cls._separate = cls.setup_context is not Function.setup_context
         if "apply" not in cls.__dict__:
             cls.apply = staticmethod(_apply_of(cls))  # type: ignore[method-assign]
@@ -88,6 +108,16 @@ class Function:
     def backward(ctx: Any, *cotangents: Any) -> Any:
         """The gradients; to be written by the subclass."""
         raise ArgumentTypeError("Function.backward", "a static method of the subclass", "none")
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the outputs; may be written by the subclass."""
+        raise ArgumentTypeError("Function.jvp", "a static method of the subclass", "none")
+
+    @staticmethod
+    def vmap(info: VmapInfo, in_dims: tuple[int | None, ...], *args: Any) -> Any:
+        """The value for all examples, and where their axis is; may be written by the subclass."""
+        raise ArgumentTypeError("Function.vmap", "a static method of the subclass", "none")
 
     @classmethod
     def apply(cls, *args: Any, **keywords: Any) -> Any:
@@ -124,62 +154,61 @@ _CONTAINERS = frozenset({list, tuple, dict})
 
 def _apply_of(cls: type[Function]) -> Callable[..., Any]:
     """`apply` of one class, as a plain function that need not look its class up (hot path)."""
-    context, separate = cls._context, cls._separate
+    context, recorded, general = cls._context, cls._recorded, cls.op.has_jvp
+    apart = cls._separate or cls.vmap is not Function.vmap
 
     def apply(*args: Any, **keywords: Any) -> Any:
         if keywords:
             args = cls._positional(args, keywords)
         ctx: Any = new(context)
-        ctx._to_save = ()
+        ctx._saved = ()
         parents: list[Node | None] = []
-        level = 3
+        level: float = 3
         for a in args:
             if isinstance(a, Tensor):
-                node = a._node
-                parents.append(node)
-                if node is not None and node.level < level:
-                    level = node.level
+                p = a._node
+                parents.append(p)
+                if p is not None and p.level < level:
+                    level = p.level
             else:
                 parents.append(None)
                 if a.__class__ in _CONTAINERS:
                     cls._check_container(a)
-        ctx.parents = tuple(parents)
+        ctx._parents = tuple(parents)
         before = state()
         if before.mode:
             set_state(QUIET)
         try:
-            if separate:
-                out = cls.forward(*args)
-                cls.setup_context(ctx, args, out)
-            else:
-                out = cls.forward(ctx, *args)
+            out = _apart(cls, ctx, args) if apart else cls.forward(ctx, *args)
         finally:
             set_state(before)
         mode = before.mode
         if mode < level:
             return out
-        if mode > _state.ALL or not isinstance(out, Tensor) or ctx._several:
-            return _recorded(ctx, args, level, out, mode)
-        ctx.level = level
-        ctx.seq = number()
-        ctx.cls = out._out
+        if mode > _state.ALL or not isinstance(out, Tensor) or ctx._several or general:
+            return _recorded(cls, ctx, args, out, mode)
         d = out._data
-        ctx.shape = d.shape
-        ctx.dtype = dtype = d.dtype
+        dtype = d.dtype
         if not inexact_dtypes[dtype]:
             return out
-        ctx.saved = saved = ctx._to_save
-        for t in saved:
+        node: Any = new(recorded)
+        node.saved = ctx
+        node.parents = ctx._parents
+        node.level = level
+        node.seq = number()
+        node.cls = out._out
+        node.shape = d.shape
+        node.dtype = dtype
+        for t in ctx._saved:
             if t is not None and (t._node is None or t._assignable):
-                ctx.saved = [saved_entry(t, args, (out,)) for t in saved]
+                ctx._saved = [saved_entry(t, args, (out,)) for t in ctx._saved]
                 break
-        ctx._to_save = ()
         if ctx.__dict__:
             untie(ctx, (out,))
         for a in args:
             if a is out:
-                return wrap(ctx.cls, d, ctx)
-        out._node = ctx
+                return wrap(node.cls, d, node)
+        out._node = node
         return out
 
     apply.__doc__ = Function.apply.__doc__
@@ -187,9 +216,21 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
     return apply
 
 
-def _recorded(ctx: Any, args: tuple[Any, ...], level: int, out: Any, mode: int) -> Any:
-    """Record a call the general way: several outputs, inputs changed in place, overrides."""
-    if level == 3 or mode & ~_state.SPECIAL < level:
+def _apart(cls: type[Function], ctx: Any, args: tuple[Any, ...]) -> Any:
+    """The value, where forward takes no context or does not run on all examples of a vmap."""
+    if cls.vmap is not Function.vmap and is_mapped(args):
+        out = mapped_forward(cls, args)
+    elif cls._separate:
+        out = cls.forward(*args)
+    else:
+        return cls.forward(ctx, *args)
+    cls.setup_context(ctx, args, out)
+    return out
+
+
+def _recorded(cls: type[Function], ctx: Any, args: tuple[Any, ...], out: Any, mode: int) -> Any:
+    """Record a call the general way: several outputs, inputs changed in place, forward mode."""
+    if not followed(ctx._parents):
         return out
     single = not isinstance(out, tuple)
     outs = [out] if single else list(out)
@@ -198,111 +239,63 @@ def _recorded(ctx: Any, args: tuple[Any, ...], level: int, out: Any, mode: int) 
     for d in dirty:
         if not any(d is o for o in outs):
             raise ArgumentError(
-                f"ctx.mark_dirty in {ctx.name()}", "inputs that forward returns",
+                f"ctx.mark_dirty in {cls.__name__}", "inputs that forward returns",
                 "one that it does not return", "return it from forward",
             )
-        inplace.check_writable(d, ctx.op.name)
+        inplace.check_writable(d, cls.__name__)
     if not tensors:
         return out
-    ctx.level, ctx.seq = level, number()
-    ctx.cls = tensors[0]._out
-    ctx.saved = [saved_entry(t, args, tuple(tensors)) for t in ctx._to_save]
-    for name in ("_dirty", "_flat", "_several"):
-        ctx.__dict__.pop(name, None)
-    ctx._to_save = ()
-    untie(ctx, tuple(tensors))
-    if mode > _state.ALL:
-        special_node(ctx, ctx.op, list(args), tensors)
+    node = new(cls._recorded)
+    node.saved, node.parents = ctx, ctx._parents
+    node.level = min(p.level for p in node.parents if p is not None)
+    node.seq = number()
+    node.cls = tensors[0]._out
+    _settle(ctx, args, tuple(tensors))
     only = tensors[0]._data if single and not dirty and not flat else None
     if only is not None and inexact_dtypes[only.dtype]:
-        ctx.shape, ctx.dtype = only.shape, only.dtype
-        return wrap(ctx.cls, only, ctx)
-    ctx.shape, ctx.dtype = (), None
-    ctx.spaces = [(o._data.shape, o._data.dtype) for o in tensors]
+        node.shape, node.dtype = only.shape, only.dtype
+        return wrap(node.cls, only, entered(node, args, tensors) if mode > _state.ALL else node)
+    node.shape, node.dtype = (), None
+    node.spaces = [space_of(o) for o in tensors]
+    behind = entered(node, args, tensors) if mode > _state.ALL else node
+    reverse = mode & ~_state.SPECIAL >= node.level
     made: list[Any] = []
     for o in outs:
         if isinstance(o, Tensor):
             index = next(i for i, t in enumerate(tensors) if t is o)
-            o = _output(ctx, o, index, args, dirty, flat)
+            end = None
+            if not any(o is f for f in flat):
+                end = end_of(node, behind, index, o._data, reverse)
+            o = _output(o, end, args, dirty, cls.__name__)
         made.append(o)
     return made[0] if single else tuple(made)
 
 
+def _settle(ctx: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> None:
+    """Keep of what a context holds what a rule needs, and nothing that makes a cycle."""
+    ctx._saved = [saved_entry(t, args, outs) for t in ctx._saved]
+    if ctx._has_jvp:
+        if ctx._ahead is not None:
+            ctx._ahead = [saved_entry(t, args, outs) for t in ctx._ahead]
+        ctx._spaces = tuple([space_of(a) if isinstance(a, Tensor) else None for a in args])
+    for name in ("_dirty", "_flat", "_several"):
+        ctx.__dict__.pop(name, None)
+    untie(ctx, outs)
+
+
 def _output(
-    ctx: Any, o: Any, index: int, args: tuple[Any, ...], dirty: tuple[Any, ...],
-    flat: tuple[Any, ...],
+    o: Any, node: Node | None, args: tuple[Any, ...], dirty: tuple[Any, ...], name: str
 ) -> Any:
     """One output among several, with its node, if it has one."""
     given = any(o is a for a in args)
-    if any(o is f for f in flat) or not is_inexact(o._data):
-        return wrap(o._out, o._data) if given else o
-    node = picked(ctx, index, o._data)
     if any(o is d for d in dirty):
-        writes.written(o._data, ctx.op.name)
+        writes.written(o._data, name)
         inplace.rewrite(o, node)
         return o
     if given:
         return wrap(o._out, o._data, node)
     o._node = node
     return o
-
-
-class FunctionOp:
-    """The operation of all calls of one `Function`."""
-
-    keeps = True
-    differentiable = True
-
-    def __init__(self, function: type[Function]) -> None:
-        self.function = function
-        self.name = function.__name__
-
-    def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
-        """One step of a first-order pull."""
-        if (
-            node.saved is FREED or g.__class__ is list or len(node.parents) != 1
-            or complex_dtypes[node.dtype]
-        ):
-            self.step(node, g, cotangents, None, False, node.cls)
-            return
-        seen = new(node.cls)
-        seen._data = g
-        seen._node = None
-        backward = self.function.backward
-        before = _state.quiet()
-        try:
-            answer = backward(node, seen)
-        finally:
-            if before.mode:
-                _state.restore(before)
-        hand_on_one(answer, node, cotangents, backward)
-
-    def step(
-        self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
-        record: bool, cls: type,
-    ) -> None:
-        """One step of any pull: call `backward` and hand on what it returns."""
-        if node.saved is FREED:
-            raise freed(node)
-        gs = outputs_of(g, node, node.cls, zeros=node._materialize)
-        backward = self.function.backward
-        if record:
-            restore = linked(node)
-            node._recording = True
-            try:
-                answer = backward(node, *gs)
-            finally:
-                node._recording = False
-                node.__dict__.update(restore)
-        else:
-            before = _state.quiet()
-            try:
-                answer = backward(node, *gs)
-            finally:
-                _state.restore(before)
-        if answer is None:
-            answer = (None,) * len(node.parents)
-        hand_on(answer, node, cotangents, needed, record, backward)
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -320,16 +313,17 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             _state.restore(before)
         if not ctx._recording:
             return answer
+        node = ctx._node
         message = (
-            f"second derivative through {where(ctx)}", "a backward that can be differentiated",
+            f"second derivative through {where(node)}", "a backward that can be differentiated",
             "one marked @once_differentiable", "write it with tensor operations, unmarked",
         )
-        parents = (*ctx.parents, *(c._node for c in cotangents if isinstance(c, Tensor)))
+        parents = (*node.parents, *(c._node for c in cotangents if isinstance(c, Tensor)))
         answers = answer if isinstance(answer, tuple) else (answer,)
         for r in answers:
             if r is not None and not isinstance(r, Tensor):
                 raise RuleTypeError(
-                    rule_name(backward, ctx), "tensors or None", f"a {type(r).__name__}"
+                    rule_name(backward, node), "tensors or None", f"a {type(r).__name__}"
                 )
         return tuple(
             None if r is None else wrap(r._out, r._data, unknown(parents, r._data, message))

@@ -10,12 +10,12 @@ from typing import Any
 from ..core import state as _state
 from ..core.cotangent import complex_dtypes
 from ..core.node import FREED, Leaf, Node, new, number
-from ..core.record import freed, special_node
-from ..core.tensor import Tensor, is_inexact, wrap
+from ..core.record import freed
+from ..core.tensor import Tensor, wrap
 from ..errors import ArgumentError, RuleError, RuleTypeError, VariablesError
 from ..trees import Rebuild, flatten, leaves
 from ..variable import Variable, reads
-from .rule import as_tensor, hand_on, outputs_of, picked, rule_name
+from .rule import as_tensor, enter_rule, followed, hand_on, outputs_of, rule_name, tied
 
 
 class GradientNode(Node):
@@ -51,7 +51,7 @@ class CustomGradient:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Compute the value; record the gradient function when somebody wants it."""
         # The plain case, tensors in and one tensor out, is `_call` in the fewest steps.
-        level = 3
+        level: float = 3
         parents: list[Node | None] = []
         for a in args:
             if not isinstance(a, Tensor):
@@ -60,14 +60,14 @@ class CustomGradient:
             parents.append(p)
             if p is not None and p.level < level:
                 level = p.level
-        if keywords:
+        now = _state.state().mode
+        if keywords or now > _state.ALL:
             return self._call((), *args, **keywords)
         before = reads[0]
         result = self.function(*args)
-        now = _state.state().mode
         if (
             reads[0] != before or result.__class__ is not tuple or len(result) != 2
-            or not isinstance(result[0], Tensor) or not callable(result[1]) or now > _state.ALL
+            or not isinstance(result[0], Tensor) or not callable(result[1])
         ):
             return self._recorded(result, tuple(parents), args, reads[0] != before)
         y, grad = result
@@ -102,7 +102,14 @@ class CustomGradient:
                 nodes = [a._node if isinstance(a, Tensor) else None for a in flat]
                 break
         before = reads[0]
-        result = self.function(*first, *args, **keywords)
+        now = _state.state()
+        if now.accumulators:  # without a tape too, the history tells which variables are read
+            _state.change(enabled=True, watching=True)
+        try:
+            result = self.function(*first, *args, **keywords)
+        finally:
+            if now.accumulators:
+                _state.restore(now)
         return self._recorded(result, tuple(nodes), flat, reads[0] != before)
 
     def _recorded(
@@ -168,12 +175,7 @@ class CustomGradient:
             cls = next((a._out for a in flat if isinstance(a, Tensor)), Tensor)
             values, rebuild = flatten(y)
             values = [as_tensor(v, cls) for v in values]
-        level = 3
-        for p in parents:
-            if p is not None and p.level < level:
-                level = p.level
-        mode = _state.state().mode
-        if mode & ~_state.SPECIAL < level or level == 3:
+        if not followed(parents):
             outs = [wrap(v._out, v._data) for v in values]
             return outs[0] if rebuild is None else rebuild(outs)
         node = new(GradientNode)
@@ -182,21 +184,10 @@ class CustomGradient:
         node.plain = False
         node.saved = grad
         node.variables = variables
-        node.seq = number()
-        node.level = level
         node.cls = values[0]._out if values else Tensor
-        if mode > _state.ALL:
-            special_node(node, self, [a if isinstance(a, Tensor) else None for a in flat], values)
-        if rebuild is None:
-            d = y._data
-            node.shape, node.dtype = d.shape, d.dtype
-            return wrap(node.cls, d, node)
-        node.shape, node.dtype = (), None
-        node.spaces = [(v._data.shape, v._data.dtype) for v in values]
-        return rebuild([
-            wrap(v._out, v._data, picked(node, i, v._data) if is_inexact(v._data) else None)
-            for i, v in enumerate(values)
-        ])
+        inputs = [a if isinstance(a, Tensor) else None for a in flat]
+        outs = tied(node, values, inputs, single=rebuild is None)
+        return outs[0] if rebuild is None else rebuild(outs)
 
     # The pull -------------------------------------------------------------------------------
 
@@ -236,7 +227,7 @@ class CustomGradient:
         if grad is FREED:
             raise freed(node)
         gs = outputs_of(g, node, node.cls)
-        before = None if record else _state.forget_tapes()
+        before = enter_rule(record)
         try:
             answer = _with_variables(grad, gs, node) if node.variables else grad(*gs)
         finally:

@@ -26,7 +26,7 @@ from ..errors import (
     UnknownNameError,
     suggestion,
 )
-from .rule import hand_on
+from .rule import enter_rule, hand_on
 
 Rule = Callable[..., Any]
 _registered: dict[str, Rule] = {}
@@ -191,7 +191,7 @@ class Overridden:
         seen = Operation(node, self.base, record, cls, self.held)
         gs = g if isinstance(g, list) else [g]
         shown = [None if v is None else wrapped(cls, conjugated(v)) for v in gs]
-        before = None if record else _state.forget_tapes()
+        before = enter_rule(record)
         try:
             answer = self.rule_function(seen, *shown)
         finally:

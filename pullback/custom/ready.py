@@ -7,14 +7,14 @@ from typing import Any
 
 from ..core.op import op
 from ..errors import ArgumentError
-from ..ops import clip, stop_gradient, sum
+from ..ops import clip, conj, real, stop_gradient, sum, where
 
 __all__ = ["clip_gradient", "reverse_gradient", "scale_gradient", "straight_through"]
 
 
-@op
+@op(elementwise=True)
 def scale_gradient(xp: Any, x: Any, /, factor: float) -> Any:
-    """x, with its gradient multiplied by a factor; forward nothing changes.
+    """x, with its derivative multiplied by a factor, in both modes; its value does not change.
 
     >>> import pullback as pb
     >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
@@ -50,7 +50,11 @@ def clip_gradient(
     """x, with its gradient clipped on the way back: entries to [low, high], or its norm.
 
     low, high  bounds of each entry; `clip_gradient(x, c)` alone means [-c, c]
-    norm       largest 2-norm of the whole gradient
+    norm       largest 2-norm of the whole gradient; inside vmap, of each example's
+
+    In forward mode it is the identity: a tangent passes as it is. Clipping is no linear map, so it
+    has no transpose; and where it does nothing, for small gradients, the two modes agree. (The size
+    of a tangent is that of the direction asked about: a bound of gradients says nothing of it.)
 
     >>> import pullback as pb
     >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
@@ -71,10 +75,20 @@ def pullback_clip_gradient(g: Any, *, low: Any, high: Any, norm: Any) -> Any:
     if low is not None or high is not None:
         g = clip(g, low, high)
     if norm is not None:
-        length = sum(g * g) ** 0.5
-        if float(length) > norm:
-            g = g * (norm / length)
+        square = sum(real(conj(g) * g))
+        over = square > norm * norm
+        g = where(over, g * (norm / where(over, square, 1.0) ** 0.5), g)
     return g
+
+
+@clip_gradient.pushforward("x")
+def pushforward_clip_gradient(t: Any) -> Any:
+    return t
+
+
+@clip_gradient.batching
+def batch_clip_gradient(x: Any, *, low: Any, high: Any, norm: Any) -> Any:
+    return clip_gradient(x, low, high, norm=norm)
 
 
 def straight_through(

@@ -3,60 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from ..arrays import adapters, is_array, namespace
+from ..core import state as _state
 from ..core.cotangent import accumulate, complex_dtypes, conjugated, wrapped
-from ..core.node import Node, new, number, where
-from ..core.tensor import Tensor, wrap
+from ..core.forward import advance, output_node
+from ..core.node import Node, number, where
+from ..core.push import into
+from ..core.record import special_node
+from ..core.several import picked
+from ..core.tensor import Tensor, inexact_dtypes, is_inexact, raw, wrap
 from ..errors import RuleError, RuleTypeError
-
-
-class PickOp:
-    """The operation of one output among several: it puts its cotangent in the right place."""
-
-    name = "output"
-    keeps = False
-
-    def pull(self, node: Pick, g: Any, cotangents: dict[Node, Any]) -> None:
-        """Fill this output's place in the list of cotangents of the node behind."""
-        parent = node.parents[0]
-        slots = cotangents.get(parent)
-        if slots is None:
-            slots = cotangents[parent] = [None] * len(parent.spaces)
-        slots[node.index] = g
-
-    def step(
-        self, node: Pick, g: Any, cotangents: dict[Node, Any], needed: Any, record: bool, cls: Any
-    ) -> None:
-        """The same in every kind of pull."""
-        self.pull(node, g, cotangents)
-
-
-PICK: Final = PickOp()
-
-
-class Pick(Node):
-    """The node of one output of an operation that has several."""
-
-    __slots__ = ("index",)
-
-    op = PICK
-    saved = ()
-    index: int
-    parents: tuple[Any]
-
-
-def picked(node: Any, index: int, data: Any) -> Pick:
-    """The node of output `index` of a node whose `spaces` lists what its outputs look like."""
-    made = new(Pick)
-    made.parents = (node,)
-    made.index = index
-    made.seq = number()
-    made.level = node.level
-    made.shape = data.shape
-    made.dtype = data.dtype
-    return made
 
 
 def outputs_of(g: Any, node: Any, cls: type, *, zeros: bool = True) -> list[Any]:
@@ -105,7 +63,9 @@ def hand_on(
         dtype = r.dtype
         if complex_dtypes[dtype]:
             r = conjugated(r)
-        if dtype is parent.dtype and parent not in cotangents and r.shape == parent.shape:
+        if (
+            dtype is parent.dtype and parent not in cotangents and raw(r).shape == parent.shape
+        ):
             cotangents[parent] = r
         else:
             accumulate(cotangents, parent, r, _Who(index, rule, node))
@@ -123,6 +83,14 @@ def hand_on_one(
             cotangents[parent] = r
             return
     hand_on(answer, node, cotangents, None, False, rule)
+
+
+def enter_rule(record: bool) -> _state.State | None:
+    """The setting in which a rule runs that may open tapes of its own; what `restore` takes.
+
+    Recording is possible in it, also where only tangents are wanted of what the rule computes.
+    """
+    return _state.recording(fresh=False) if record else _state.forget_tapes()
 
 
 class _Who:
@@ -163,3 +131,98 @@ def as_tensor(value: Any, cls: type) -> Any:
     raise RuleTypeError(
         "output of a custom gradient", "tensors, in any nesting", f"a {type(value).__name__}"
     )
+
+
+class _Space:
+    """What `into` wants to know of a node."""
+
+    def __init__(self, shape: Any, dtype: Any) -> None:
+        self.shape, self.dtype = shape, dtype
+
+
+def tangent_of(t: Any, space: tuple[Any, Any], index: int, who: str) -> Any:
+    """A tangent that a hand-written rule returned, in the space of its output; None stays None.
+
+    Raises `RuleError` when it is not in that space, `RuleTypeError` for what is no tensor.
+    """
+    shape, dtype = space
+    if t is None or not inexact_dtypes[dtype]:
+        return None
+    if not isinstance(t, Tensor):
+        raise RuleTypeError(
+            f"tangent {index} returned by {who}", "a tensor, or None for no tangent",
+            f"{t!r} (a {type(t).__name__})", "return zeros_like(y) where the tangent is zero",
+        )
+    wrong = complex_dtypes[t.dtype] and not complex_dtypes[dtype]
+    if t.shape != tuple(shape) or wrong:
+        raise RuleError(
+            f"tangent {index} returned by {who}", f"the output's shape {tuple(shape)}, {dtype}",
+            f"shape {t.shape}, {t.dtype}",
+        )
+    return into(t, _Space(shape, dtype))
+
+
+# Forward ------------------------------------------------------------------------------------------
+
+
+def followed(parents: Sequence[Node | None]) -> bool:
+    """Whether somebody pulls, or pushes tangents, through what is computed from these nodes."""
+    now = _state.state()
+    level = now.mode & ~_state.SPECIAL
+    return any(
+        p is not None and (p.level <= level or any(p in a.tangents for a in now.accumulators))
+        for p in parents
+    )
+
+
+def space_of(x: Tensor) -> tuple[Any, Any]:
+    """The shape, with what it hides, and the dtype of a tensor."""
+    return x._data.shape, x._data.dtype
+
+
+def tied(
+    node: Any, values: list[Any], inputs: Sequence[Any], *, single: bool = False
+) -> list[Tensor]:
+    """The outputs of a hand-written gradient as tensors of their own, with its node behind them.
+
+    node    has all but its number and what its outputs look like
+    inputs  the tensors it was computed from, for an override to see
+    single  the one value has this very node
+    """
+    node.seq = number()
+    node.level = min(p.level for p in node.parents if p is not None)
+    now = _state.state()
+    reverse = now.mode & ~_state.SPECIAL >= node.level
+    single = single and is_inexact(values[0]._data)
+    if single:
+        node.shape, node.dtype = values[0]._data.shape, values[0]._data.dtype
+    else:
+        node.shape, node.dtype = (), None
+        node.spaces = [space_of(v) for v in values]
+    behind = entered(node, inputs, values) if now.mode > _state.ALL else node
+    if single:
+        return [wrap(node.cls, values[0]._data, behind)]
+    return [
+        wrap(v._out, v._data, end_of(node, behind, i, v._data, reverse))
+        for i, v in enumerate(values)
+    ]
+
+
+def entered(node: Any, inputs: Sequence[Any], outputs: list[Any]) -> Node | None:
+    """Override a node, note its line, and compute its tangents, where somebody asked for that.
+
+    Returns the node that stands for its output; None where nobody follows it.
+    """
+    special_node(node, node.op, list(inputs), outputs)
+    now = _state.state()
+    if not now.accumulators:
+        return node
+    return advance(node, now.mode & ~_state.SPECIAL >= node.level, node.cls)
+
+
+def end_of(node: Any, behind: Node | None, index: int, data: Any, reverse: bool) -> Node | None:
+    """The node of one output among several; None for integers, and where nobody follows it."""
+    if not is_inexact(data):
+        return None
+    made = picked(node, index, data) if reverse else None
+    return output_node(behind, made, index, data) if _state.state().accumulators else made

@@ -16,7 +16,8 @@ from ..core.op import op
 from ..errors import ArgumentError
 from .exponential import exp, expm1
 from .selecting import where
-from .shaping import reshape
+from .shaping import hidden_axes
+from .statistics import kept, seen_axes
 from .statistics import sum as total_of
 
 __all__ = [
@@ -306,6 +307,16 @@ def pullback_softmax(g: Any, out: Any, *, axis: int) -> Any:
     return weighted - out * total_of(weighted, axis=axis, keepdims=True)
 
 
+@softmax.pushforward("x")
+def pushforward_softmax(t: Any, out: Any, *, axis: int) -> Any:
+    return pullback_softmax(t, out, axis=axis)  # the Jacobian is symmetric
+
+
+@softmax.batching
+def batch_softmax(x: Any, *, axis: int) -> Any:
+    return softmax(x, *hidden_axes(axis, len(x.shape) - 1, "softmax"))
+
+
 @op
 def log_softmax(xp: Any, x: Any, /, axis: int = -1) -> Any:
     """log(softmax(x)) = x - logsumexp(x) along an axis, with no overflow.
@@ -326,6 +337,16 @@ def log_softmax(xp: Any, x: Any, /, axis: int = -1) -> Any:
 @log_softmax.pullback("x")
 def pullback_log_softmax(g: Any, out: Any, *, axis: int) -> Any:
     return g - exp(out) * total_of(g, axis=axis, keepdims=True)
+
+
+@log_softmax.pushforward("x")
+def pushforward_log_softmax(t: Any, out: Any, *, axis: int) -> Any:
+    return t - total_of(exp(out) * t, axis=axis, keepdims=True)
+
+
+@log_softmax.batching
+def batch_log_softmax(x: Any, *, axis: int) -> Any:
+    return log_softmax(x, *hidden_axes(axis, len(x.shape) - 1, "log_softmax"))
 
 
 @op
@@ -351,13 +372,23 @@ def logsumexp(
 
 @logsumexp.pullback("x")
 def pullback_logsumexp(g: Any, x: Any, out: Any, *, axis: Any, keepdims: bool) -> Any:
-    if not keepdims:
-        ndim = len(x.shape)
-        axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        summed = {a % ndim for a in axes} if ndim else ()
-        kept = tuple(1 if i in summed else n for i, n in enumerate(x.shape))
-        g, out = reshape(g, kept), reshape(out, kept)
-    return exp(x - where(out == -math.inf, 0.0, out)) * g
+    return _weights(x, out, axis, keepdims) * kept(g, tuple(x.shape), axis, keepdims)
+
+
+@logsumexp.pushforward("x")
+def pushforward_logsumexp(t: Any, x: Any, out: Any, *, axis: Any, keepdims: bool) -> Any:
+    return total_of(_weights(x, out, axis, keepdims) * t, axis=axis, keepdims=keepdims)
+
+
+@logsumexp.batching
+def batch_logsumexp(x: Any, *, axis: Any, keepdims: bool) -> Any:
+    return logsumexp(x, seen_axes(x, axis, "logsumexp"), keepdims)
+
+
+def _weights(x: Any, out: Any, axis: Any, keepdims: bool) -> Any:
+    """exp(x - logsumexp(x)), and 0 where that is `-inf`."""
+    out = kept(out, tuple(x.shape), axis, keepdims)
+    return exp(x - where(out == -math.inf, 0.0, out))
 
 
 def finite_max(xp: Any, x: Any, axis: Any) -> Any:

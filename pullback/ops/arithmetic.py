@@ -266,6 +266,14 @@ def pullback_sign(g: Any, x: Any) -> Any:
     return quotient(1j * OPS["conj"](unit) * OPS["imag"](g * unit), abs(x))
 
 
+@sign.pushforward("x")
+def pushforward_sign(t: Any, x: Any) -> Any:
+    if not is_complex(x):
+        return OPS["zeros_like"](t)
+    unit = sign(x)
+    return quotient(1j * unit * OPS["imag"](OPS["conj"](unit) * t), abs(x))
+
+
 @op(native="signbit", elementwise=True, differentiable=False)
 def signbit(x: Any, /) -> Any:
     """Whether the sign bit is set: true for negative numbers and for -0.

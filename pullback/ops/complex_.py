@@ -59,7 +59,7 @@ def _imag(xp: Any, x: Any, /) -> Any:
 
 @_imag.pullback("x")
 def pullback_imag(g: Any) -> Any:
-    return -1j * g
+    return OPS["multiply"](g, -1j)
 
 
 def imag(x: Any, /) -> Any:
@@ -112,7 +112,7 @@ def pullback_angle(g: Any, x: Any) -> Any:
     if not is_complex(x):
         return OPS["zeros_like"](g)
     r = abs(x)
-    return quotient(quotient(-1j * g * conj(x), r), r)
+    return quotient(quotient(OPS["multiply"](g, -1j) * conj(x), r), r)
 
 
 @op(elementwise=True)
@@ -134,3 +134,8 @@ def pullback_make_complex_real(g: Any) -> Any:
 @make_complex.pullback("imag")
 def pullback_make_complex_imag(g: Any) -> Any:
     return -imag(g)
+
+
+@make_complex.pushforward("imag")
+def pushforward_make_complex_imag(t: Any) -> Any:
+    return OPS["multiply"](t, 1j)

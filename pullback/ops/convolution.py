@@ -37,7 +37,7 @@ class Windows(NamedTuple):
 # The three forms of a convolution: Σ g · w · x over all that meet, with one of them left out.
 
 
-@op(native="convolution")
+@op(native="convolution", linear=True)
 def convolution(x: Any, w: Any, /, *, windows: Windows, groups: int) -> Any:
     """out[n, o, p] = Σ w[o, c, k] · x[n, c, p · stride + k · dilation - padding].
 
@@ -61,7 +61,17 @@ def pullback_convolution_w(g: Any, x: Any, *, windows: Windows, groups: int) -> 
     return convolution_weight_adjoint(g, x, windows=windows, groups=groups)
 
 
-@op(native="convolution_input_adjoint")
+@convolution.collapsing("w")
+def collapse_convolution_w(g: Any, x: Any, *, windows: Windows, groups: int) -> Any:
+    return pullback_convolution_w(_joined(g), _joined(x), windows=windows, groups=groups)
+
+
+def _joined(x: Any) -> Any:
+    """The first two axes as one."""
+    return reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
+
+
+@op(native="convolution_input_adjoint", linear=True)
 def convolution_input_adjoint(
     y: Any, w: Any, /, *, windows: Windows, sizes: tuple[int, ...], groups: int
 ) -> Any:
@@ -89,7 +99,14 @@ def pullback_convolution_input_adjoint_w(
     return convolution_weight_adjoint(y, g, windows=windows, groups=groups)
 
 
-@op(native="convolution_weight_adjoint")
+@convolution_input_adjoint.collapsing("w")
+def collapse_convolution_input_adjoint_w(
+    g: Any, y: Any, *, windows: Windows, groups: int
+) -> Any:
+    return convolution_weight_adjoint(_joined(y), _joined(g), windows=windows, groups=groups)
+
+
+@op(native="convolution_weight_adjoint", linear=True)
 def convolution_weight_adjoint(y: Any, x: Any, /, *, windows: Windows, groups: int) -> Any:
     """The transpose of `convolution` in its weights.
 
@@ -224,6 +241,11 @@ def pullback_max_pool(g: Any, x: Any, out: Any, *, windows: Windows) -> Any:
     return max_pool_scatter(g, x, out, windows=windows)
 
 
+@max_pool.pushforward("x")
+def pushforward_max_pool(t: Any, x: Any, out: Any, *, windows: Windows) -> Any:
+    return max_pool_gather(t, x, out, windows=windows)
+
+
 @op(native="max_pool_scatter")
 def max_pool_scatter(y: Any, x: Any, largest: Any, /, *, windows: Windows) -> Any:
     """y, added where x has the first entry equal to the window's largest; linear in y.
@@ -240,6 +262,11 @@ def pullback_max_pool_scatter(g: Any, x: Any, largest: Any, *, windows: Windows)
     return max_pool_gather(g, x, largest, windows=windows)
 
 
+@max_pool_scatter.pushforward("y")
+def pushforward_max_pool_scatter(t: Any, x: Any, largest: Any, *, windows: Windows) -> Any:
+    return max_pool_scatter(t, x, largest, windows=windows)
+
+
 @op(native="max_pool_gather")
 def max_pool_gather(y: Any, x: Any, largest: Any, /, *, windows: Windows) -> Any:
     """The entries of y where x has the first entry equal to the window's largest; linear in y.
@@ -254,6 +281,11 @@ def max_pool_gather(y: Any, x: Any, largest: Any, /, *, windows: Windows) -> Any
 @max_pool_gather.pullback("y")
 def pullback_max_pool_gather(g: Any, x: Any, largest: Any, *, windows: Windows) -> Any:
     return max_pool_scatter(g, x, largest, windows=windows)
+
+
+@max_pool_gather.pushforward("y")
+def pushforward_max_pool_gather(t: Any, x: Any, largest: Any, *, windows: Windows) -> Any:
+    return max_pool_gather(t, x, largest, windows=windows)
 
 
 def max_pool2d(
@@ -276,7 +308,7 @@ def max_pool2d(
     return max_pool(x, windows=windows)
 
 
-@op(native="sum_pool")
+@op(native="sum_pool", linear=True)
 def sum_pool(x: Any, /, *, windows: Windows) -> Any:
     """The sum of each window.
 
@@ -291,7 +323,7 @@ def pullback_sum_pool(g: Any, shape: Any, *, windows: Windows) -> Any:
     return sum_pool_adjoint(g, windows=windows, sizes=tuple(shape[2:]))
 
 
-@op(native="sum_pool_adjoint")
+@op(native="sum_pool_adjoint", linear=True)
 def sum_pool_adjoint(y: Any, /, *, windows: Windows, sizes: tuple[int, ...]) -> Any:
     """The transpose of `sum_pool`, whose input has last axes of these sizes.
 

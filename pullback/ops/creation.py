@@ -12,7 +12,7 @@ from typing import Any
 from ..arrays import adapters, namespace
 from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ShapeError
 from .dtypes import astype
 from .joining import stack
 from .rounding import identity
@@ -195,6 +195,11 @@ def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """
 
 
+@zeros_like.batching
+def batch_zeros_like(x: Any, *, dtype: Any, device: Any) -> Any:
+    return zeros_like(x, dtype=dtype, device=device)
+
+
 @op(native="ones_like", differentiable=False)
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """Ones of the shape and dtype of x.
@@ -203,6 +208,11 @@ def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     >>> ones_like(np.array([1.0, 2.0]))
     array([1., 1.])
     """
+
+
+@ones_like.batching
+def batch_ones_like(x: Any, *, dtype: Any, device: Any) -> Any:
+    return ones_like(x, dtype=dtype, device=device)
 
 
 @op(native="empty_like", differentiable=False)
@@ -215,10 +225,20 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """
 
 
+@empty_like.batching
+def batch_empty_like(x: Any, *, dtype: Any, device: Any) -> Any:
+    return empty_like(x, dtype=dtype, device=device)
+
+
 @op(name="full_like", native="full_like", differentiable=False)
 def _full_like(
     x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None
 ) -> Any: ...
+
+
+@_full_like.batching
+def batch_full_like(x: Any, *, fill_value: Any, dtype: Any, device: Any) -> Any:
+    return _full_like(x, fill_value, dtype=dtype, device=device)
 
 
 @face_of(_full_like)
@@ -240,7 +260,17 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 # Triangles ----------------------------------------------------------------------------------
 
 
-@op(native="tril")
+def _matrices(x: Any, who: str) -> Any:
+    """x, of which each example is a matrix or a stack of them."""
+    if len(x.shape) < 3:
+        raise ShapeError(
+            f"`{who}`", "at least two axes", f"shape {tuple(x.shape[1:])}",
+            "put an axis in with expand_dims",
+        )
+    return x
+
+
+@op(native="tril", linear=True)
 def tril(x: Any, /, *, k: int = 0) -> Any:
     """The lower triangle of a matrix, or of a stack of them: zeros above the k-th diagonal.
 
@@ -256,7 +286,12 @@ def pullback_tril(g: Any, *, k: int) -> Any:
     return tril(g, k=k)
 
 
-@op(native="triu")
+@tril.batching
+def batch_tril(x: Any, *, k: int) -> Any:
+    return tril(_matrices(x, "tril"), k=k)
+
+
+@op(native="triu", linear=True)
 def triu(x: Any, /, *, k: int = 0) -> Any:
     """The upper triangle of a matrix, or of a stack of them: zeros below the k-th diagonal.
 
@@ -270,3 +305,8 @@ def triu(x: Any, /, *, k: int = 0) -> Any:
 @triu.pullback("x")
 def pullback_triu(g: Any, *, k: int) -> Any:
     return triu(g, k=k)
+
+
+@triu.batching
+def batch_triu(x: Any, *, k: int) -> Any:
+    return triu(_matrices(x, "triu"), k=k)

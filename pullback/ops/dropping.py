@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..arrays import adapters
+from ..arrays import adapters, dominant
 from ..core.tensor import Tensor, check_inexact, is_inexact, raw, to_array
 from ..errors import ArgumentError, DtypeError, ShapeError
 from .arithmetic import multiply
@@ -22,7 +22,8 @@ def dropout(
 ) -> Any:
     """x with entries set to 0 with probability p and the others divided by 1 - p; in training.
 
-    The expectation is x. Drawn from the generator, or from the default one.
+    The expectation is x. Drawn from the generator, or from the default one; inside vmap, for each
+    example.
     Raises `ArgumentError` unless p is in [0, 1], `DtypeError` for integers.
 
     >>> import numpy as np
@@ -41,8 +42,9 @@ def dropout(
     from ..random import default_generator  # it loads NumPy's generators, which takes a while
 
     kept = raw((generator or default_generator()).bernoulli(1 - p, data.shape))
-    scale = 0.0 if p == 1 else 1 / (1 - p)
-    return multiply(x, adapters[data.__class__].asarray(kept * scale, data.dtype))
+    mask = multiply(kept, 0.0 if p == 1 else 1 / (1 - p))
+    adapter = adapters[dominant[data.__class__, mask.__class__]]
+    return multiply(x, adapter.asarray(mask, data.dtype))
 
 
 def embedding(weight: Any, indices: Any, /) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 from ..arrays import SCALARS, adapters, is_array
+from ..core.batching import adapter_of
 from ..core.cotangent import is_complex, is_complex_dtype
 from ..core.op import face_of, op
 from ..core.tensor import raw
@@ -44,7 +45,7 @@ complex64 = numpy.dtype("complex64")
 complex128 = numpy.dtype("complex128")
 
 
-@op(name="astype", view=True)
+@op(name="astype", view=True, linear=True)
 def _astype(xp: Any, x: Any, /, dtype: Any, *, copy: Any = True, device: Any = None) -> Any:
     if is_complex(x) and not is_complex_dtype(dtype) and not xp.isdtype(dtype, "bool"):
         x = xp.real(x)
@@ -54,6 +55,11 @@ def _astype(xp: Any, x: Any, /, dtype: Any, *, copy: Any = True, device: Any = N
 @_astype.pullback("x")
 def pullback_astype(g: Any) -> Any:
     return g
+
+
+@_astype.batching
+def batch_astype(x: Any, *, dtype: Any, copy: Any, device: Any) -> Any:
+    return _astype(x, dtype, copy=copy, device=device)
 
 
 @face_of(_astype)
@@ -74,7 +80,7 @@ def _namespace(*values: Any) -> Any:
     """The namespace of the first array among some values, NumPy's if there is none."""
     for value in values:
         if is_array(value):
-            return adapters[value.__class__].namespace
+            return adapter_of(value).namespace
     return adapters[float].namespace
 
 
@@ -97,7 +103,8 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
         raise ArgumentTypeError(
             "`result_type`", "at least one array or dtype", "Python's numbers only", "add a dtype"
         )
-    return _namespace(*values).result_type(*values)
+    xp = _namespace(*values)
+    return xp.result_type(*[v if isinstance(v, SCALARS) else _dtype(v) for v in values])
 
 
 def can_cast(from_: Any, to: Any, /) -> Any:

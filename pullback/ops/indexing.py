@@ -8,65 +8,22 @@ only the value that stayed has a derivative.
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
-from ..arrays import adapters, is_array, namespace
+from ..arrays import adapters, namespace
+from ..arrays.batched import Batched, spread, tags_of
+from ..arrays.batched_index import Each, count_of, index_tags, is_batched, opened, parts_of, plan
 from ..core import writes
+from ..core.batching import is_running
 from ..core.cotangent import is_complex
-from ..core.inplace import check_writable, rewrite
-from ..core.op import face_of, op
+from ..core.inplace import check_examples, check_writable, rewrite
+from ..core.op import OPS, face_of, op
 from ..core.record import record
-from ..core.tensor import Tensor, is_inexact, raw, to_array, to_list, wrap
-from ..errors import ArgumentTypeError, DtypeError, PositionError, ShapeError
+from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
+from ..errors import DtypeError, PositionError, ShapeError
+from .indices import plain, repeats
 
 __all__ = ["add_at", "assign_at", "getitem", "set_at", "take", "take_along_axis"]
-
-# Rules and kernels see an index only after `plain`: integers are
-# Python's, Tensors are raw arrays. The array of a Tensor is copied where a node will keep it,
-# because nothing would notice a later write to an attribute.
-
-
-def plain(index: Any, *, keep: bool = False) -> Any:
-    """An index of Python's integers, slices, None, Ellipsis and raw arrays; copied for `keep`."""
-    if index.__class__ is tuple:
-        return tuple([_part(part, keep) for part in index])
-    return _part(index, keep)
-
-
-def _part(part: Any, keep: bool) -> Any:
-    if part is None or part is Ellipsis or part.__class__ is int or part.__class__ is bool:
-        return part
-    if part.__class__ is slice:
-        return slice(_bound(part.start), _bound(part.stop), _bound(part.step))
-    if isinstance(part, (list, tuple)):
-        part = adapters[float].asarray(to_list(part))
-        return part if part.size else part.astype(int)
-    data = raw(part)
-    if is_array(data) and (data.shape or "int" not in str(data.dtype)):
-        return adapters[data.__class__].copy(data) if keep and data is not part else data
-    return _integer(data)
-
-
-def _bound(bound: Any) -> Any:
-    return bound if bound is None or bound.__class__ is int else _integer(raw(bound))
-
-
-def _integer(value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ArgumentTypeError(
-            "index", "integers, slices, None, Ellipsis, integer or boolean arrays",
-            f"a {type(value).__name__}",
-        ) from None
-
-
-def repeats(index: Any) -> bool:
-    """Whether an index has integer arrays, which may name an entry more than once."""
-    parts = index if index.__class__ is tuple else (index,)
-    return any(hasattr(part, "dtype") and "int" in str(part.dtype) for part in parts)
-
 
 def _position_error(who: str, x: Any, error: Exception) -> PositionError:
     return PositionError(f"`{who}`", f"an index that fits shape {tuple(x.shape)}", str(error))
@@ -75,8 +32,10 @@ def _position_error(who: str, x: Any, error: Exception) -> PositionError:
 # Reading ------------------------------------------------------------------------------------
 
 
-@op(name="getitem", view=True)
+@op(name="getitem", view=True, linear=True)
 def _getitem(xp: Any, x: Any, /, index: Any) -> Any:
+    if is_batched(index):
+        return _getitem.op.kernels[Batched](x, index=index)
     try:
         taken = x[index]
         if not taken.shape and x.shape and taken.__class__ is not x.__class__:
@@ -89,7 +48,30 @@ def _getitem(xp: Any, x: Any, /, index: Any) -> Any:
 
 @_getitem.pullback("x")
 def pullback_getitem(g: Any, shape: Any, *, index: Any) -> Any:
-    return scatter(g, index=index, shape=shape)
+    return _read_by(g, index, shape)
+
+
+@_getitem.batching
+def batch_getitem(x: Any, *, index: Any, hidden: tuple[bool, ...]) -> Any:
+    has = hidden[0]
+    where = plan(index, len(x.shape) - has, has, x.shape[0] if has else 0)
+    return where.arranged(_getitem(x, where.parts))
+
+
+def _read_by(g: Any, index: Any, shape: Any) -> Any:
+    """The cotangent of an array of a shape that was read at an index.
+
+    Where each example of a vmap that has ended read elsewhere in one array, all are added up in
+    one array too, and not in one for each that are then summed.
+    """
+    for tag in index_tags(index):
+        if tag not in tags_of(shape) and not is_running(tag):
+            parts = opened(index, tag)
+            where = plan(parts, len(shape), False, 0)
+            g = OPS["show_axis"](g, axis=0, tag=tag, size=count_of(parts))
+            order, index = where.inverse(), where.parts
+            g = g if order is None else OPS["permute_dims"](g, order)
+    return scatter(g, index=index, shape=tuple(shape))
 
 
 @face_of(_getitem)
@@ -110,7 +92,7 @@ def getitem(x: Any, /, index: Any) -> Any:
 
 
 
-@op
+@op(linear=True)
 def scatter(xp: Any, x: Any, /, index: Any, shape: Any) -> Any:
     """Zeros of `shape` with `x` added at `index`: the adjoint of `getitem`.
 
@@ -118,14 +100,23 @@ def scatter(xp: Any, x: Any, /, index: Any, shape: Any) -> Any:
     >>> scatter(np.array([1.0, 2.0, 3.0]), np.array([0, 2, 0]), (3,))
     array([4., 0., 2.])
     """
-    zeros = xp.zeros(shape, dtype=x.dtype)
-    adapter = adapters[zeros.__class__]
+    if is_batched(index):
+        return scatter.op.kernels[Batched](x, index=index, shape=shape)
+    adapter = adapters[x.__class__]
+    zeros = adapter.zeros(shape, x.dtype)
     return (adapter.accumulate if repeats(index) else adapter.assign)(zeros, index, x)
 
 
 @scatter.pullback("x")
 def pullback_scatter(g: Any, *, index: Any) -> Any:
     return _getitem(g, index)
+
+
+@scatter.batching
+def batch_scatter(x: Any, *, index: Any, shape: Any, hidden: tuple[bool, ...]) -> Any:
+    size = x.shape[0] if hidden[0] else count_of(index)
+    where = plan(index, len(shape), True, size)
+    return scatter(where.placed(x, hidden[0]), where.parts, (size, *shape))
 
 
 @op(name="take")
@@ -138,8 +129,20 @@ def _take(xp: Any, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
 
 @_take.pullback("x")
 def pullback_take(g: Any, indices: Any, shape: Any, *, axis: int) -> Any:
-    where = (*(slice(None),) * axis, plain(indices))
-    return scatter(g, index=where, shape=shape)
+    return _read_by(g, (*(slice(None),) * axis, plain(indices)), shape)
+
+
+@_take.pushforward("x")
+def pushforward_take(t: Any, indices: Any, *, axis: int) -> Any:
+    return _take(t, indices, axis=axis)
+
+
+@_take.batching
+def batch_take(x: Any, indices: Any, *, axis: int, hidden: tuple[bool, ...]) -> Any:
+    if not hidden[1]:
+        return _take(x, indices, axis=axis + 1)
+    index = (*(slice(None),) * axis, Each(indices))
+    return batch_getitem(x, index=index, hidden=hidden[:1])
 
 
 @face_of(_take)
@@ -206,8 +209,9 @@ def along(indices: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
 
 @op(name="set_at")
 def _set_at(xp: Any, x: Any, value: Any, /, index: Any) -> Any:
-    adapter = adapters[x.__class__]
-    return _assign(adapter.copy(x), index, value, "set_at")
+    if is_batched(index):
+        return _set_at.op.kernels[Batched](x, value, index=index)
+    return _assign(adapters[x.__class__].copy(x), index, value, "set_at")
 
 
 @_set_at.pullback("x")
@@ -219,6 +223,30 @@ def pullback_set_at_x(g: Any, *, index: Any) -> Any:
 def pullback_set_at_value(g: Any, shape: Any, *, index: Any) -> Any:
     taken = _take_last(g, index) if repeats(index) else _getitem(g, index)
     return _as_value(taken, shape)
+
+
+@_set_at.pushforward()
+def pushforward_set_at(ts: Any, shapes: Any, *, index: Any) -> Any:
+    tx, tv = ts
+    return _set_at(_zeros_of(tv, shapes[0]) if tx is None else tx, 0.0 if tv is None else tv, index)
+
+
+@_set_at.batching
+def batch_set_at(x: Any, value: Any, *, index: Any, hidden: tuple[bool, ...]) -> Any:
+    return _write_each(_set_at, x, value, index, hidden)
+
+
+def _zeros_of(like: Any, shape: Any) -> Any:
+    return namespace(raw(like)).zeros(shape, dtype=like.dtype)
+
+
+def _write_each(write: Any, x: Any, value: Any, index: Any, hidden: tuple[bool, ...]) -> Any:
+    """Write out of place, for each example its own."""
+    has_x, has_value = hidden
+    size = x.shape[0] if has_x else value.shape[0] if has_value else count_of(index)
+    x = x if has_x else spread(x, size)
+    where = plan(index, len(x.shape) - 1, True, size)
+    return write(x, where.placed(value, has_value), where.parts)
 
 
 def _as_value(taken: Any, shape: tuple[int, ...]) -> Any:
@@ -242,7 +270,7 @@ def set_at(x: Any, value: Any, /, index: Any) -> Any:
 
 
 
-@op(name="take_last")
+@op(name="take_last", linear=True)
 def _take_last(xp: Any, x: Any, /, index: Any) -> Any:
     """x[index], but zero where a later part of the index names the same entry: see `set_at`.
 
@@ -250,6 +278,8 @@ def _take_last(xp: Any, x: Any, /, index: Any) -> Any:
     >>> _take_last(np.array([1.0, 2.0]), np.array([0, 0, 1]))
     array([0., 1., 2.])
     """
+    if is_batched(index):
+        return _take_last.op.kernels[Batched](x, index=index)
     taken = x[index]
     order = xp.reshape(xp.arange(taken.size), taken.shape)
     writer = adapters[x.__class__].assign(xp.zeros(x.shape, dtype=order.dtype), index, order)
@@ -258,12 +288,21 @@ def _take_last(xp: Any, x: Any, /, index: Any) -> Any:
 
 @_take_last.pullback("x")
 def pullback_take_last(g: Any, shape: Any, *, index: Any) -> Any:
-    zeros = namespace(raw(g)).zeros(shape, dtype=g.dtype)
-    return _set_at(zeros, g, index)
+    return _set_at(_zeros_of(g, tuple(shape)), g, index)
+
+
+@_take_last.batching
+def batch_take_last(x: Any, *, index: Any, hidden: tuple[bool, ...]) -> Any:
+    size = x.shape[0] if hidden[0] else count_of(index)
+    x = x if hidden[0] else spread(x, size)
+    where = plan(index, len(x.shape) - 1, True, size)
+    return where.arranged(_take_last(x, where.parts))
 
 
 @op(name="add_at")
 def _add_at(xp: Any, x: Any, value: Any, /, index: Any) -> Any:
+    if is_batched(index):
+        return _add_at.op.kernels[Batched](x, value, index=index)
     adapter = adapters[x.__class__]
     return _writing(adapter.accumulate, adapter.copy(x), index, value, "add_at")
 
@@ -276,6 +315,19 @@ def pullback_add_at_x(g: Any) -> Any:
 @_add_at.pullback("value")
 def pullback_add_at_value(g: Any, shape: Any, *, index: Any) -> Any:
     return _as_value(_getitem(g, index), shape)
+
+
+@_add_at.pushforward()
+def pushforward_add_at(ts: Any, shapes: Any, *, index: Any) -> Any:
+    tx, tv = ts
+    if tv is None:
+        return tx
+    return _add_at(_zeros_of(tv, shapes[0]) if tx is None else tx, tv, index)
+
+
+@_add_at.batching
+def batch_add_at(x: Any, value: Any, *, index: Any, hidden: tuple[bool, ...]) -> Any:
+    return _write_each(_add_at, x, value, index, hidden)
 
 
 @face_of(_add_at)
@@ -316,6 +368,7 @@ def assign_at(target: Tensor, index: Any, value: Any) -> None:
     _check_value(target, value, "setitem")
     index = plain(index, keep=True)
     data = to_array(value, target._data)
+    check_examples(target, "setitem", data, *parts_of(index))
     target._data = written = _assign(target._data, index, data, "setitem")
     writes.written(written, "setitem")
     parents = (target._node, value._node if isinstance(value, Tensor) else None)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
+from ..core.batching import adapter_of
 from ..core.op import OPS, face_of, op
-from ..core.tensor import to_array
+from ..core.tensor import raw, to_array
 from ..errors import ArgumentError, ShapeError
 from .shaping import axes_of, broadcast_arrays, ravel, reshape
 
@@ -37,6 +38,29 @@ def _concat(xp: Any, /, *arrays: Any, axis: int, starts: tuple[int, ...]) -> Any
 @_concat.pullback("arrays")
 def pullback_concat(g: Any, i: int, shape: Any, *, axis: int, starts: tuple[int, ...]) -> Any:
     return g[_along(axis, slice(starts[i], starts[i] + shape[axis]))]
+
+
+@_concat.pushforward()
+def pushforward_concat(ts: Any, *, axis: int, starts: tuple[int, ...]) -> Any:
+    some = next(t for t in ts if t is not None)
+    before, after = tuple(some.shape[:axis]), tuple(some.shape[axis + 1 :])
+    return _concat(
+        *[
+            _zeros(some, (*before, end - start, *after)) if t is None else t
+            for t, (start, end) in zip(ts, pairwise(starts), strict=True)
+        ],
+        axis=axis, starts=starts,
+    )
+
+
+def _zeros(like: Any, shape: tuple[int, ...]) -> Any:
+    """Raw zeros of a shape, for an array that has no tangent."""
+    return adapter_of(raw(like)).namespace.zeros(shape, dtype=like.dtype)
+
+
+@_concat.batching
+def batch_concat(*arrays: Any, axis: int, starts: tuple[int, ...]) -> Any:
+    return _concat(*arrays, axis=axis + 1, starts=starts)
 
 
 @face_of(_concat)
@@ -71,6 +95,18 @@ def _stack(xp: Any, /, *arrays: Any, axis: int) -> Any:
 @_stack.pullback("arrays")
 def pullback_stack(g: Any, i: int, *, axis: int) -> Any:
     return g[_along(axis, i)]
+
+
+@_stack.pushforward()
+def pushforward_stack(ts: Any, *, axis: int) -> Any:
+    some = next(t for t in ts if t is not None)
+    shape = tuple(some.shape)
+    return _stack(*[_zeros(some, shape) if t is None else t for t in ts], axis=axis)
+
+
+@_stack.batching
+def batch_stack(*arrays: Any, axis: int) -> Any:
+    return _stack(*arrays, axis=axis + 1)
 
 
 @face_of(_stack)
@@ -183,6 +219,16 @@ def _inside(shape: Any, widths: Any) -> tuple[slice, ...]:
 @_pad.pullback("x")
 def pullback_pad(g: Any, shape: Any, *, widths: Any) -> Any:
     return g[_inside(shape, widths)]
+
+
+@_pad.pushforward("x")
+def pushforward_pad(t: Any, *, widths: Any) -> Any:
+    return _pad(t, widths)
+
+
+@_pad.batching
+def batch_pad(x: Any, *, widths: Any, constant_values: Any) -> Any:
+    return _pad(x, ((0, 0), *widths), constant_values=constant_values)
 
 
 @face_of(_pad)

@@ -6,17 +6,19 @@ over the data or an overflow, and otherwise a short composition.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from ..arrays.batched import Batched
 from ..core.op import op
 from ..core.tensor import is_inexact, raw, to_array
 from ..errors import ArgumentError, ShapeError
 from .activations import finite_max, log_softmax, sigmoid, softmax
 from .arithmetic import abs as absolute
 from .indexing import positive_axis, take_along_axis
-from .selecting import clip
-from .shaping import expand_dims, squeeze
-from .statistics import mean
+from .selecting import clip, where
+from .shaping import expand_dims, hidden_axes, squeeze
+from .statistics import count, mean
 from .statistics import sum as total_of
 
 __all__ = [
@@ -166,10 +168,7 @@ def cross_entropy(
             picked = picked * (1 - label_smoothing)
             picked = picked + xp.mean(shifted, axis=axis) * label_smoothing
         losses = total - picked
-    if reduction == "none":
-        return losses
-    count = _count(logits, axis) if reduction == "mean" else 1
-    return xp.sum(losses) / count if count else xp.sum(losses) + xp.nan
+    return _together(losses, reduction)
 
 
 @cross_entropy.pullback("logits")
@@ -186,6 +185,33 @@ def pullback_cross_entropy_targets(
 ) -> Any:
     each = _each(g, logits, axis, reduction) * (label_smoothing - 1)
     return log_softmax(logits, axis=axis) * each
+
+
+@cross_entropy.pushforward("logits")
+def pushforward_cross_entropy_logits(
+    t: Any, logits: Any, targets: Any, *, axis: int, reduction: str, label_smoothing: float
+) -> Any:
+    slope = cross_entropy_slope(logits, targets, axis=axis, label_smoothing=label_smoothing)
+    return _together(total_of(slope * t, axis=axis), reduction)
+
+
+@cross_entropy.pushforward("targets")
+def pushforward_cross_entropy_targets(
+    t: Any, logits: Any, *, axis: int, reduction: str, label_smoothing: float
+) -> Any:
+    terms = where(t == 0, 0, log_softmax(logits, axis=axis)) * t
+    return _together(total_of(terms, axis=axis) * (label_smoothing - 1), reduction)
+
+
+@cross_entropy.batching
+def batch_cross_entropy(
+    logits: Any, targets: Any, *, axis: int, reduction: str, label_smoothing: float
+) -> Any:
+    (axis,) = hidden_axes(axis, len(logits.shape) - 1, "cross_entropy")
+    losses = cross_entropy(
+        logits, targets, axis=axis, reduction="none", label_smoothing=label_smoothing
+    )
+    return _together(losses, reduction, tuple(range(1, len(losses.shape))))
 
 
 @op
@@ -228,23 +254,57 @@ def pullback_cross_entropy_slope_targets(
     return (weighted - g) * (1 - label_smoothing)
 
 
+@cross_entropy_slope.pushforward("logits")
+def pushforward_cross_entropy_slope_logits(
+    t: Any, logits: Any, targets: Any, *, axis: int, label_smoothing: float
+) -> Any:
+    return pullback_cross_entropy_slope_logits(  # the Jacobian is symmetric
+        t, logits, targets, axis=axis, label_smoothing=label_smoothing
+    )
+
+
+@cross_entropy_slope.pushforward("targets")
+def pushforward_cross_entropy_slope_targets(
+    t: Any, logits: Any, *, axis: int, label_smoothing: float
+) -> Any:
+    spread = softmax(logits, axis=axis) * total_of(t, axis=axis, keepdims=True)
+    return (spread - t) * (1 - label_smoothing)
+
+
+@cross_entropy_slope.batching
+def batch_cross_entropy_slope(
+    logits: Any, targets: Any, *, axis: int, label_smoothing: float
+) -> Any:
+    (axis,) = hidden_axes(axis, len(logits.shape) - 1, "cross_entropy_slope")
+    return cross_entropy_slope(logits, targets, axis=axis, label_smoothing=label_smoothing)
+
+
 def _smoothed(q: Any, label_smoothing: float, classes: int) -> Any:
     return q * (1 - label_smoothing) + label_smoothing / classes if label_smoothing else q
 
 
-def _count(logits: Any, axis: int) -> int:
-    """How many examples there are."""
-    count = 1
-    for i, n in enumerate(logits.shape):
-        count *= n if i != axis % len(logits.shape) else 1
-    return count
+def _together(losses: Any, reduction: str, axes: tuple[int, ...] | None = None) -> Any:
+    """The examples' losses (or their tangents) reduced along axes, or all; NaN for a mean of none.
+
+    Not by `mean`, which warns where there are none.
+    """
+    if reduction == "none":
+        return losses
+    total = total_of(losses, axis=axes)
+    if reduction == "sum":
+        return total
+    n = count(tuple(losses.shape), axes)
+    return total / n if n else total + math.nan
 
 
 def _each(g: Any, logits: Any, axis: int, reduction: str) -> Any:
     """The cotangent of each example's loss."""
     if reduction == "none":
         return expand_dims(g, axis=axis)
-    return g / max(1, _count(logits, axis)) if reduction == "mean" else g
+    if reduction == "sum":
+        return g
+    shape = tuple(logits.shape)
+    return g / max(1, count(shape, None) // shape[axis])
 
 
 def _check_targets(logits: Any, targets: Any, axis: int, who: str) -> bool:
@@ -258,7 +318,9 @@ def _check_targets(logits: Any, targets: Any, axis: int, who: str) -> bool:
             f"probabilities of shape {shape}" if soft else f"classes of shape {without}",
             f"shape {given}", "name the axis of the classes with `axis`",
         )
-    if not soft and 0 not in given and (targets.min() < 0 or targets.max() >= classes):
+    while targets.__class__ is Batched:
+        targets = targets.value
+    if not soft and 0 not in targets.shape and (targets.min() < 0 or targets.max() >= classes):
         raise ArgumentError(
             f"argument `targets` of `{who}`", f"classes from 0 to {classes - 1}",
             f"values from {targets.min()} to {targets.max()}",

@@ -12,7 +12,7 @@ from ..core.tensor import raw, to_array, wrap
 from ..errors import ArgumentError, ShapeError
 from .exponential import sqrt
 from .indexing import positive_axis
-from .shaping import reshape
+from .shaping import hidden_axes, reshape
 from .statistics import mean
 
 __all__ = ["batch_norm", "batch_statistics", "layer_norm", "rms_norm"]
@@ -48,6 +48,21 @@ def pullback_normalise(
         g = g - mean(g, axis=axes, keepdims=True)
     deviation = sqrt(mean(x * x, axis=axes, keepdims=True) + eps)
     return (g - out * mean(g * out, axis=axes, keepdims=True)) / deviation
+
+
+@normalise.pushforward("x")
+def pushforward_normalise(
+    t: Any, x: Any, out: Any, *, axes: tuple[int, ...], eps: float, centred: bool
+) -> Any:
+    return pullback_normalise(t, x, out, axes=axes, eps=eps, centred=centred)  # symmetric
+
+
+@normalise.batching
+def batch_normalise(
+    x: Any, *, axes: tuple[int, ...], eps: float, centred: bool
+) -> Any:
+    axes = hidden_axes(axes, len(x.shape) - 1, "normalise")
+    return normalise(x, axes=axes, eps=eps, centred=centred)
 
 
 def layer_norm(

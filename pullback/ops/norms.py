@@ -9,9 +9,10 @@ from typing import Any
 from ..core.op import op
 from .arithmetic import abs
 from .complex_ import conj
-from .creation import zeros_like
+from .creation import ones_like, zeros_like
 from .selecting import where
-from .statistics import Axis, kept, shared
+from .statistics import Axis, kept, seen_axes, shared
+from .statistics import sum as total_of
 
 __all__ = ["vector_norm"]
 
@@ -53,6 +54,24 @@ def pullback_vector_norm(
     ratio = _over(size, kept(where(out == 0, 1, out), shape, axis, keepdims))
     none = ratio == 0
     return slope * where(none, 0, where(none, 1, ratio) ** (ord - 2)) * conj(x)
+
+
+@vector_norm.pushforward("x")
+def pushforward_vector_norm(
+    t: Any, x: Any, out: Any, *, axis: Axis, keepdims: bool, ord: float
+) -> Any:
+    if ord == 2:
+        return _over(total_of(conj(x) * t, axis=axis, keepdims=keepdims), out)
+    slopes = pullback_vector_norm(
+        ones_like(out), x, out, axis=axis, keepdims=keepdims, ord=ord
+    )
+    return total_of(slopes * t, axis=axis, keepdims=keepdims)
+
+
+@vector_norm.batching
+def batch_vector_norm(x: Any, *, axis: Axis, keepdims: bool, ord: float) -> Any:
+    axes = seen_axes(x, axis, "vector_norm")
+    return vector_norm(x, axis=axes, keepdims=keepdims, ord=ord)
 
 
 def _over(x1: Any, x2: Any) -> Any:

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from ..arrays import SCALARS, adapters, is_array
+from ..arrays.batched import Batched
 from ..core.cotangent import is_complex
 from ..core.inplace import check_writable, overwrite
 from ..core.node import FREED, Node, number
@@ -130,17 +131,17 @@ def _keep_old(last: Node, start: int, data: Any) -> None:
 
     It is about to be overwritten, by the very operation that saved it.
     """
-    adapter = adapters[data.__class__]
-    owner = adapter.owner(data)
+    owner = adapters[data.__class__].owner(data)
     if owner is None:
         return
     fresh: list[Node | None] = [last]
     while fresh:
         node = fresh.pop()
-        if node is None or node.seq < start or node.saved is FREED:
+        if node is None or not node.parents or node.seq < start or node.saved is FREED:
             continue
         node.saved = tuple([
-            adapter.copy(value) if is_array(value) and adapter.owner(value) is owner else value
+            adapters[value.__class__].copy(value)
+            if is_array(value) and adapters[value.__class__].owner(value) is owner else value
             for value in node.saved
         ])
         fresh.extend(node.parents)
@@ -250,10 +251,30 @@ def _bind() -> None:
     put("array_ufunc", _array_ufunc)
     put("dlpack", _dlpack)
     put("dlpack_device", _dlpack_device)
+    _bind_batched()
     for method, function in {
         "T": property(_transposed), "mT": property(_matrix_transposed), "to_device": _to_device,
     }.items():
         setattr(Tensor, method, function)
+
+
+def _bind_batched() -> None:
+    """The operators that rules use, on batched arrays: the operations themselves."""
+    def put(name: str, function: Any) -> None:
+        setattr(Batched, f"__{name}__", function)
+
+    for name, operation in {**_STRAIGHT, **_FORWARD, **_REFLECTED}.items():
+        if not name.startswith("r") or name == "rshift":
+            put(name, _forward(OPS[operation]))
+    for name, operation in {**_REFLECTED, "add": "add", "mul": "multiply"}.items():
+        put("r" + name, _reflected(OPS[operation]))
+    for name, operation in _UNARY.items():
+        put(name, _unary(OPS[operation]))
+    put("pow", _power(OPS["pow"], OPS["square"]))
+    put("eq", _forward(OPS["equal"]))
+    put("ne", _forward(OPS["not_equal"]))
+    put("getitem", getitem)
+    Batched.mT = property(_unary(OPS["matrix_transpose"]))  # type: ignore[attr-defined]
 
 
 _bind()

@@ -15,13 +15,21 @@ from ..core.tensor import raw, to_array
 from ..errors import ArgumentError, ShapeError
 from .complex_ import conj
 from .indexing import positive_axis
-from .shaping import broadcast_to, expand_dims, permute_dims, reshape
+from .shaping import (
+    broadcast_to,
+    expand_dims,
+    moveaxis,
+    permute_dims,
+    reshape,
+    squeeze,
+    with_rank,
+)
 from .subscripts import fresh_letters, parse
 
 __all__ = ["einsum", "matmul", "outer", "tensordot", "vecdot"]
 
 
-@op(native="matmul")
+@op(native="matmul", linear=True)
 def matmul(x1: Any, x2: Any, /) -> Any:
     """The matrix product over the last two axes; leading axes broadcast, vectors are 1-d.
 
@@ -36,7 +44,7 @@ def pullback_matmul_x1(g: Any, x2: Any) -> Any:
     if len(x2.shape) == 1:
         return g[..., None] * x2
     if len(g.shape) < len(x2.shape):  # x1 is a vector
-        return (x2 @ g[..., None])[..., 0]
+        return x2 @ g if len(x2.shape) == 2 else (x2 @ g[..., None])[..., 0]
     return g @ x2.mT
 
 
@@ -44,13 +52,67 @@ def pullback_matmul_x1(g: Any, x2: Any) -> Any:
 def pullback_matmul_x2(g: Any, x1: Any, shape: Any) -> Any:
     if len(x1.shape) == 1:
         return g * x1 if len(shape) == 1 else x1[:, None] * g[..., None, :]
-    if len(x1.shape) > 2 and len(shape) <= 2:  # one product over all rows, no sum of a batch
-        rows = prod(x1.shape[:-1])
-        x1, g = reshape(x1, (rows, x1.shape[-1])), reshape(g, (rows, *shape[1:]))
+    if len(x1.shape) > 2 and len(shape) <= 2:
+        return _over_rows(x1, g, shape)
     return x1.mT @ g
 
 
-@op
+def _over_rows(x: Any, y: Any, shape: Any) -> Any:
+    """Σ x[r] ⊗ y[r], which has this shape, over all rows: one product, no sum of a batch."""
+    rows = prod(x.shape[:-1])
+    return reshape(x, (rows, x.shape[-1])).mT @ reshape(y, (rows, *shape[1:]))
+
+
+@matmul.collapsing("x1")
+def collapse_matmul_x1(g: Any, x2: Any, shape: Any) -> Any:
+    if len(shape) != 2:
+        return None
+    if len(x2.shape) > 2:  # the columns of all matrices are rows
+        g, x2 = g.mT, x2.mT
+    return _over_rows(g, x2, shape)
+
+
+@matmul.collapsing("x2")
+def collapse_matmul_x2(g: Any, x1: Any, shape: Any) -> Any:
+    return _over_rows(x1, g, shape) if len(shape) <= 2 else None
+
+
+@matmul.batching
+def batch_matmul(x1: Any, x2: Any, *, hidden: tuple[bool, ...]) -> Any:
+    rank1, rank2 = len(x1.shape) - hidden[0], len(x2.shape) - hidden[1]
+    if not rank1 or not rank2:
+        raise ShapeError("`matmul`", "vectors and matrices", "a number", "multiply by `*`")
+    if hidden == (True, False) and min(rank1, rank2) <= 2:
+        return _rows_times(x1, x2)
+    if hidden == (False, True) and rank2 == 1:
+        return _rows_times(x2, x1.mT if rank1 > 1 else x1)
+    # One product an example. Vectors become matrices, and stacks are lined up.
+    if rank1 == 1:
+        x1 = expand_dims(x1, axis=-2)
+    if rank2 == 1:
+        x2 = expand_dims(x2, axis=-1)
+    rank = max(rank1, rank2, 2) + 1
+    out = matmul(
+        with_rank(x1, rank) if hidden[0] else x1, with_rank(x2, rank) if hidden[1] else x2
+    )
+    gone = ((-2,) if rank1 == 1 else ()) + ((-1,) if rank2 == 1 else ())
+    return squeeze(out, axis=gone) if gone else out
+
+
+def _rows_times(x: Any, w: Any) -> Any:
+    """x @ w for each of many x, at most one of the two a stack: one product of all their rows."""
+    stacked = len(w.shape) - 2
+    if len(x.shape) == 2 and stacked <= 0:
+        return matmul(x, w)
+    lead = tuple(x.shape[:-1])
+    out = matmul(reshape(x, (prod(lead), x.shape[-1])), w)
+    if stacked < 0:
+        return reshape(out, lead)
+    out = reshape(out, (*out.shape[:-2], *lead, out.shape[-1]))
+    return moveaxis(out, stacked, 0) if stacked else out
+
+
+@op(linear=True)
 def vecdot(xp: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Σ conj(x1) · x2 along an axis, counted from the end as the other axes broadcast.
 
@@ -69,6 +131,12 @@ def pullback_vecdot_x1(g: Any, x2: Any, *, axis: int) -> Any:
 @vecdot.pullback("x2")
 def pullback_vecdot_x2(g: Any, x1: Any, *, axis: int) -> Any:
     return expand_dims(g, axis=axis) * conj(x1)
+
+
+@vecdot.batching
+def batch_vecdot(x1: Any, x2: Any, *, axis: int) -> Any:
+    rank = max(len(x1.shape), len(x2.shape))
+    return vecdot(with_rank(x1, rank), with_rank(x2, rank), axis=axis + (axis >= 0))
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
@@ -142,7 +210,7 @@ def _axis(axis: Any, ndim: int) -> int:
 # Einstein's notation ------------------------------------------------------------------------
 
 
-@op(name="einsum")
+@op(name="einsum", linear=True)
 def _einsum(xp: Any, /, *operands: Any, subscripts: str) -> Any:
     return xp.einsum(subscripts, *operands)
 
@@ -163,12 +231,32 @@ def pullback_einsum(g: Any, operands: Any, shape: Any, i: int, *, subscripts: st
             terms.append(letter + wanted[k])
             factors.append(namespace(raw(g)).eye(shape[k], dtype=g.dtype))
     there = "".join(terms)
-    found = [letter for letter in wanted if letter in there]
-    r = _einsum(*factors, subscripts=",".join(terms) + "->" + "".join(found))
+    kept = [letter for letter in wanted if letter in there]
+    r = _einsum(*factors, subscripts=",".join(terms) + "->" + "".join(kept))
     # Letters that only this operand has were summed over: their cotangent is spread.
-    r = r[tuple(slice(None) if letter in found else None for letter in wanted)]
+    r = r[tuple(slice(None) if letter in kept else None for letter in wanted)]
     full = tuple(n if m == 1 else m for n, m in zip(shape, r.shape, strict=True))
-    return r if r.shape == full else broadcast_to(r, full)
+    return r if tuple(r.shape) == full else broadcast_to(r, full)
+
+
+@_einsum.collapsing("operands")
+def collapse_einsum(g: Any, operands: Any, shape: Any, i: int, *, subscripts: str) -> Any:
+    before, _, out = subscripts.partition("->")
+    letter = next(fresh_letters(subscripts))
+    terms = [term if j == i else letter + term for j, term in enumerate(before.split(","))]
+    with_examples = ",".join(terms) + "->" + letter + out
+    return pullback_einsum(g, operands, shape, i, subscripts=with_examples)
+
+
+@_einsum.batching
+def batch_einsum(*operands: Any, subscripts: str, hidden: tuple[bool, ...]) -> Any:
+    before, _, out = subscripts.partition("->")
+    letter = next(fresh_letters(subscripts))
+    terms = [
+        letter + term if has else term
+        for term, has in zip(before.split(","), hidden, strict=True)
+    ]
+    return _einsum(*operands, subscripts=",".join(terms) + "->" + letter + out)
 
 
 @face_of(_einsum)

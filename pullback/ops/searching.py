@@ -7,13 +7,19 @@ entries keep their order in `sort`, and NaNs count as larger than all numbers.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from ..arrays import namespace
-from ..core.op import OPS, op
+from ..arrays.batched import Batched, spread
+from ..core.op import OPS, face_of, op
 from ..core.tensor import Tensor, raw, to_array, wrap
-from ..errors import ArgumentError
-from .indexing import along, getitem, positive_axis, scatter, take_along_axis
+from ..errors import ArgumentError, BatchedValueError
+from .creation import zeros_like
+from .indexing import along, getitem, positive_axis, scatter, take, take_along_axis
+from .selecting import minimum, where
+from .shaping import reshape
+from .statistics import seen_axes
 
 __all__ = [
     "argmax", "argmin", "argsort", "isin", "nonzero", "searchsorted", "sort", "top_k",
@@ -32,6 +38,11 @@ def argmax(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = Fals
     return xp.argmax(x, axis=axis, keepdims=keepdims)
 
 
+@argmax.batching
+def batch_argmax(x: Any, *, axis: int | None, keepdims: bool) -> Any:
+    return _position(argmax, x, axis, keepdims)
+
+
 @op(differentiable=False)
 def argmin(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """The position of the smallest entry, along an axis or of all; the first of equal ones.
@@ -41,6 +52,21 @@ def argmin(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = Fals
     array([0, 1])
     """
     return xp.argmin(x, axis=axis, keepdims=keepdims)
+
+
+@argmin.batching
+def batch_argmin(x: Any, *, axis: int | None, keepdims: bool) -> Any:
+    return _position(argmin, x, axis, keepdims)
+
+
+def _position(search: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
+    """`argmax` or `argmin` of each example, where the axis of the examples is in front."""
+    shape = tuple(x.shape)
+    axes = seen_axes(x, axis, search.__name__)
+    if len(axes) == 1:
+        return search(x, axis=axes[0], keepdims=keepdims)
+    found = search(reshape(x, (shape[0], math.prod(shape[1:]))), axis=1)
+    return reshape(found, (shape[0], *(1 for _ in shape[1:]))) if keepdims else found
 
 
 def _backwards(ndim: int, axis: int) -> tuple[Any, ...]:
@@ -70,6 +96,17 @@ def pullback_sort(
     return scatter(g, index=along(order, shape, axis), shape=shape)
 
 
+@sort.pushforward("x")
+def pushforward_sort(t: Any, x: Any, *, axis: int, descending: bool, stable: bool) -> Any:
+    order = argsort(x, axis=axis, descending=descending, stable=stable)
+    return take_along_axis(t, order, axis=axis)
+
+
+@sort.batching
+def batch_sort(x: Any, *, axis: int, **how: Any) -> Any:
+    return sort(x, axis=positive_axis(axis, len(x.shape) - 1, "sort") + 1, **how)
+
+
 @op(differentiable=False)
 def argsort(
     xp: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True
@@ -86,6 +123,11 @@ def argsort(
         return xp.argsort(x, axis=axis, stable=stable)
     back = _backwards(x.ndim, axis)
     return x.shape[axis] - 1 - xp.argsort(x[back], axis=axis, stable=stable)[back]
+
+
+@argsort.batching
+def batch_argsort(x: Any, *, axis: int, **how: Any) -> Any:
+    return argsort(x, axis=positive_axis(axis, len(x.shape) - 1, "argsort") + 1, **how)
 
 
 def top_k(
@@ -113,20 +155,64 @@ def top_k(
     return take_along_axis(x, first, axis=axis), first
 
 
-@op(differentiable=False)
+# Looking values up --------------------------------------------------------------------------
+
+
+@op(name="searchsorted", differentiable=False)
+def _searchsorted(xp: Any, x1: Any, x2: Any, /, *, side: str) -> Any:
+    return xp.searchsorted(x1, x2, side=side)
+
+
+@_searchsorted.batching
+def batch_searchsorted(x1: Any, x2: Any, *, side: str, hidden: tuple[bool, ...]) -> Any:
+    if not hidden[0]:
+        return _searchsorted(x1, x2, side=side)
+    x2 = x2 if hidden[1] else spread(x2, x1.shape[0])
+    rows = reshape(x2, (x2.shape[0], math.prod(x2.shape[1:])))
+    return reshape(_bisected(x1, rows, side), x2.shape)
+
+
+def _bisected(x1: Any, x2: Any, side: str) -> Any:
+    """`searchsorted` of each row of x2 in the same row of x1, all at once, in log n steps.
+
+    As many entries of x1 stand before an entry of x2 as these steps, each half of the one before
+    and taken only where it leads past none but such entries, add up to. NaN is the largest number.
+    """
+    n = x1.shape[1]
+    found = zeros_like(x2, dtype="int64")
+    step = 1 << n.bit_length() >> 1
+    while step:
+        at = found + step
+        entry = take_along_axis(x1, minimum(at, n) - 1, axis=1)
+        before = _less(entry, x2) if side == "left" else ~_less(x2, entry)
+        found = where((at <= n) & before, at, found)
+        step >>= 1
+    return found
+
+
+def _less(x1: Any, x2: Any) -> Any:
+    return (x1 < x2) | ((x1 == x1) & (x2 != x2))
+
+
+@face_of(_searchsorted)
 def searchsorted(
-    xp: Any, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None
+    x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None
 ) -> Any:
     """Where each entry of x2 would have to be put into the sorted x1 to keep it sorted.
 
     side    before ("left") or after ("right") entries that are equal to it
     sorter  positions that sort x1, when it is not sorted itself
+    Raises `ArgumentError` for another side.
 
     >>> import numpy as np
     >>> searchsorted(np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.5]))
     array([1, 2])
     """
-    return xp.searchsorted(x1, x2, side=side, sorter=raw(sorter))
+    if side not in ("left", "right"):
+        raise ArgumentError(
+            "argument `side` of `searchsorted`", "'left' or 'right'", repr(side)
+        )
+    return _searchsorted(x1 if sorter is None else take(x1, sorter), x2, side=side)
 
 
 def nonzero(x: Any, /) -> tuple[Any, ...]:
@@ -136,8 +222,20 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
     >>> nonzero(np.array([0.0, 3.0, 4.0]))
     (array([1, 2]),)
     """
-    data = raw(to_array(x))
+    data = _alone(x, "nonzero")
     return tuple(_like(x, found) for found in namespace(data).nonzero(data))
+
+
+def _alone(x: Any, who: str) -> Any:
+    """The raw array of something whose result has as many entries as its values say."""
+    data = raw(to_array(x))
+    if data.__class__ is Batched:
+        raise BatchedValueError(
+            f"`{who}` inside vmap", "a result of one shape for all examples",
+            "one whose length depends on the values", "use where, or take it out of the function "
+            "that vmap maps",
+        )
+    return data
 
 
 @op(differentiable=False)
@@ -149,6 +247,20 @@ def isin(xp: Any, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     array([ True, False,  True])
     """
     return xp.isin(x1, x2, invert=invert)
+
+
+@isin.batching
+def batch_isin(x1: Any, x2: Any, *, invert: bool, hidden: tuple[bool, ...]) -> Any:
+    if not hidden[1]:
+        return isin(x1, x2, invert=invert)
+    x1 = x1 if hidden[0] else spread(x1, x2.shape[0])
+    shape, size, n = x1.shape, x2.shape[0], math.prod(x2.shape[1:])
+    if not n:
+        return zeros_like(x1, dtype="bool") ^ invert
+    x1 = reshape(x1, (size, math.prod(shape[1:])))
+    x2 = sort(reshape(x2, (size, n)), axis=1)
+    nearest = take_along_axis(x2, minimum(_bisected(x2, x1, "left"), n - 1), axis=1)
+    return reshape(nearest != x1 if invert else nearest == x1, shape)
 
 
 # Sets of values -----------------------------------------------------------------------------
@@ -186,7 +298,7 @@ def unique_all(x: Any, /) -> UniqueAll:
     >>> unique_all(np.array([2.0, 1.0, 2.0])).counts
     array([1, 2])
     """
-    data = raw(to_array(x))
+    data = _alone(x, "unique_all")
     found = namespace(data).unique_all(data)
     values = found.values
     if isinstance(x, Tensor):

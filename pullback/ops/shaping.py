@@ -10,10 +10,11 @@ import math
 from typing import Any
 
 from ..arrays import namespace
+from ..arrays.batched import tags_of
 from ..core.cotangent import unbroadcast
 from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array, wrap
-from ..errors import ArgumentError, PositionError, ShapeError
+from ..errors import ArgumentError, BatchedValueError, PositionError, ShapeError
 from .indexing import take
 
 __all__ = [
@@ -39,10 +40,15 @@ def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
     return found
 
 
+def hidden_axes(axis: Any, rank: int, who: str) -> tuple[int, ...]:
+    """The same, counted past a hidden axis in front."""
+    return tuple([a + 1 for a in axes_of(axis, rank, who)])
+
+
 # Views --------------------------------------------------------------------------------------
 
 
-@op(view=True)
+@op(view=True, linear=True)
 def reshape(xp: Any, x: Any, /, shape: Any, *, copy: Any = None) -> Any:
     """The same entries, in the same (row-major) order, in another shape; one length may be -1.
 
@@ -61,7 +67,17 @@ def pullback_reshape(g: Any, shape: Any) -> Any:
     return reshape(g, shape)
 
 
-@op(view=True)
+@reshape.batching
+def batch_reshape(x: Any, *, shape: Any, copy: Any) -> Any:
+    lengths = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    known = math.prod(n for n in lengths if n != -1)
+    if known and lengths.count(-1) == 1:  # of an example, as there may be none
+        rest = math.prod(x.shape[1:]) // known
+        lengths = tuple(rest if n == -1 else n for n in lengths)
+    return reshape(x, (x.shape[0], *lengths), copy=copy)
+
+
+@op(view=True, linear=True)
 def expand_dims(xp: Any, x: Any, /, axis: Any = 0) -> Any:
     """An axis of length 1 put in at `axis`, or one at each of several positions of the result.
 
@@ -77,7 +93,13 @@ def pullback_expand_dims(g: Any, shape: Any) -> Any:
     return reshape(g, shape)
 
 
-@op(view=True)
+@expand_dims.batching
+def batch_expand_dims(x: Any, *, axis: Any) -> Any:
+    added = len(axis) if isinstance(axis, (tuple, list)) else 1
+    return expand_dims(x, axis=hidden_axes(axis, len(x.shape) - 1 + added, "expand_dims"))
+
+
+@op(view=True, linear=True)
 def squeeze(xp: Any, x: Any, /, axis: Any) -> Any:
     """One or several axes of length 1 taken out.
 
@@ -93,6 +115,11 @@ def pullback_squeeze(g: Any, shape: Any) -> Any:
     return reshape(g, shape)
 
 
+@squeeze.batching
+def batch_squeeze(x: Any, *, axis: Any) -> Any:
+    return squeeze(x, axis=hidden_axes(axis, len(x.shape) - 1, "squeeze"))
+
+
 def ravel(x: Any, /) -> Any:
     """All entries in one axis, in row-major order.
 
@@ -103,7 +130,7 @@ def ravel(x: Any, /) -> Any:
     return reshape(x, (-1,))
 
 
-@op(view=True)
+@op(view=True, linear=True)
 def permute_dims(xp: Any, x: Any, /, axes: Any) -> Any:
     """The axes in another order: axis k of the result is axis `axes[k]` of `x`.
 
@@ -123,7 +150,12 @@ def pullback_permute_dims(g: Any, *, axes: Any) -> Any:
     return permute_dims(g, tuple(inverse))
 
 
-@op(view=True)
+@permute_dims.batching
+def batch_permute_dims(x: Any, *, axes: Any) -> Any:
+    return permute_dims(x, (0, *hidden_axes(tuple(axes), len(x.shape) - 1, "permute_dims")))
+
+
+@op(view=True, linear=True)
 def matrix_transpose(xp: Any, x: Any, /) -> Any:
     """The last two axes exchanged.
 
@@ -133,16 +165,27 @@ def matrix_transpose(xp: Any, x: Any, /) -> Any:
            [2., 4.]])
     """
     if len(x.shape) < 2:
-        raise ShapeError(
-            "`matrix_transpose`", "at least two axes", f"shape {tuple(x.shape)}",
-            "put an axis in with expand_dims",
-        )
+        raise _no_matrix(x.shape)
     return x.mT
+
+
+def _no_matrix(shape: tuple[int, ...]) -> ShapeError:
+    return ShapeError(
+        "`matrix_transpose`", "at least two axes", f"shape {tuple(shape)}",
+        "put an axis in with expand_dims",
+    )
 
 
 @matrix_transpose.pullback("x")
 def pullback_matrix_transpose(g: Any) -> Any:
     return matrix_transpose(g)
+
+
+@matrix_transpose.batching
+def batch_matrix_transpose(x: Any) -> Any:
+    if len(x.shape) == 2:
+        raise _no_matrix(x.shape[1:])
+    return matrix_transpose(x)
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
@@ -179,7 +222,7 @@ def swapaxes(x: Any, axis1: int, axis2: int, /) -> Any:
     return permute_dims(x, tuple(order))
 
 
-@op(view=True)
+@op(view=True, linear=True)
 def broadcast_to(xp: Any, x: Any, /, shape: Any) -> Any:
     """x stretched to a shape: a view in which entries stand more than once, not to be written to.
 
@@ -194,6 +237,18 @@ def broadcast_to(xp: Any, x: Any, /, shape: Any) -> Any:
 @broadcast_to.pullback("x")
 def pullback_broadcast_to(g: Any, shape: Any) -> Any:
     return unbroadcast(g, shape)
+
+
+@broadcast_to.batching
+def batch_broadcast_to(x: Any, *, shape: Any) -> Any:
+    lengths = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    return broadcast_to(with_rank(x, len(lengths) + 1), (x.shape[0], *lengths))
+
+
+def with_rank(x: Any, rank: int) -> Any:
+    """x with axes of length 1 behind its first, until it has so many."""
+    missing = rank - len(x.shape)
+    return reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if missing > 0 else x
 
 
 def broadcast_arrays(*arrays: Any) -> list[Any]:
@@ -232,7 +287,7 @@ def broadcast_shape(who: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
-@op(view=True)
+@op(view=True, linear=True)
 def flip(xp: Any, x: Any, /, *, axis: Any = None) -> Any:
     """The entries in reverse order along one axis, several, or all.
 
@@ -248,10 +303,15 @@ def pullback_flip(g: Any, *, axis: Any) -> Any:
     return flip(g, axis=axis)
 
 
+@flip.batching
+def batch_flip(x: Any, *, axis: Any) -> Any:
+    return flip(x, axis=hidden_axes(axis, len(x.shape) - 1, "flip"))
+
+
 # Copies -------------------------------------------------------------------------------------
 
 
-@op
+@op(linear=True)
 def roll(xp: Any, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     """The entries moved on by `shift` along an axis, those at its end coming in at its start.
 
@@ -270,7 +330,19 @@ def pullback_roll(g: Any, *, shift: Any, axis: Any) -> Any:
     return roll(g, back, axis=axis)
 
 
-@op(name="tile")
+@roll.batching
+def batch_roll(x: Any, *, shift: Any, axis: Any) -> Any:
+    if axis is not None:
+        return roll(x, shift, axis=hidden_axes(axis, len(x.shape) - 1, "roll"))
+    return reshape(roll(_flat(x), shift, axis=1), x.shape)
+
+
+def _flat(x: Any) -> Any:
+    """All axes but the first in one."""
+    return reshape(x, (x.shape[0], math.prod(x.shape[1:])))
+
+
+@op(name="tile", linear=True)
 def _tile(xp: Any, x: Any, /, repetitions: tuple[int, ...]) -> Any:
     return xp.tile(x, repetitions)
 
@@ -288,6 +360,11 @@ def pullback_tile(g: Any, shape: Any, *, repetitions: tuple[int, ...]) -> Any:
     return reshape(unbroadcast(reshape(g, copies), one), shape)
 
 
+@_tile.batching
+def batch_tile(x: Any, *, repetitions: tuple[int, ...]) -> Any:
+    return _tile(with_rank(x, len(repetitions) + 1), repetitions)  # filled up with ones in front
+
+
 @face_of(_tile)
 def tile(x: Any, repetitions: Any, /) -> Any:
     """x laid side by side, `repetitions[k]` times along axis k.
@@ -303,7 +380,7 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     return _tile(x, tuple([int(n) for n in given]))
 
 
-@op(name="repeat")
+@op(name="repeat", linear=True)
 def _repeat(xp: Any, x: Any, /, repeats: int, *, axis: Any = None) -> Any:
     return xp.repeat(x, repeats, axis=axis)
 
@@ -313,6 +390,13 @@ def pullback_repeat(g: Any, shape: Any, *, repeats: int, axis: Any) -> Any:
     before, after = (shape, ()) if axis is None else _cut(shape, axis)
     copies = reshape(g, (*before, repeats, *after))
     return reshape(unbroadcast(copies, (*before, 1, *after)), shape)
+
+
+@_repeat.batching
+def batch_repeat(x: Any, *, repeats: int, axis: Any) -> Any:
+    if axis is None:
+        return _repeat(_flat(x), repeats, axis=1)
+    return _repeat(x, repeats, axis=axis + 1)
 
 
 def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -337,6 +421,11 @@ def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
     if axis is not None:
         (axis,) = axes_of(axis, len(data.shape), "repeat")
     counts = raw(to_array(repeats))
+    if tags_of(getattr(counts, "shape", ())):
+        raise BatchedValueError(
+            "argument `repeats` of `repeat` inside vmap", "the same for all examples",
+            "others for each, which would give results of other lengths",
+        )
     if not getattr(counts, "shape", ()):
         return _repeat(x, int(counts), axis=axis)
     shape = tuple(data.shape) if axis is not None else (math.prod(data.shape),)

@@ -1,8 +1,8 @@
-"""Reductions: sums, means, products, extremes, spreads, and running sums and products.
+"""Reductions: sums, means, products, extremes, spreads, and questions about all entries.
 
 Kinks and edges: entries that tie for `max` or `min` share the cotangent equally, and a NaN counts
-as the extreme, as in the value. `prod` and `cumulative_prod` divide by nothing, so any number of
-zeros is right. `std` has derivative 0 where it is 0.
+as the extreme, as in the value. `prod` divides by nothing, so any number of zeros is right. `std`
+has derivative 0 where it is 0.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from typing import Any
 from ..core.op import op
 from .complex_ import conj
 from .dtypes import astype
-from .joining import concat
+from .running import products_before
 from .selecting import where
-from .shaping import axes_of, broadcast_to, flip, moveaxis, permute_dims, reshape
+from .shaping import axes_of, broadcast_to, flip, hidden_axes, permute_dims, reshape
 
 __all__ = [
-    "all", "any", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "max", "mean",
-    "min", "prod", "std", "sum", "var",
+    "all", "any", "count_nonzero", "max", "mean", "min", "prod", "std", "sum", "var",
 ]
 
 Axis = int | tuple[int, ...] | None
@@ -47,10 +46,19 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     return math.prod([shape[a] for a in axes_of(axis, len(shape), "reduction")])
 
 
+def seen_axes(x: Any, axis: Axis, who: str) -> tuple[int, ...]:
+    """The axes of a reduction of each example, where the axis of the examples is in front.
+
+    A number takes its axis 0, as a reduction of NumPy's does.
+    """
+    rank = len(x.shape) - 1
+    return () if not rank and axis in (0, -1) else hidden_axes(axis, rank, who)
+
+
 # Sums and means -----------------------------------------------------------------------------
 
 
-@op(native="sum")
+@op(native="sum", linear=True)
 def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Σ x over an axis, several, or all.
 
@@ -67,7 +75,12 @@ def pullback_sum(g: Any, shape: Any, *, axis: Axis, keepdims: bool) -> Any:
     return broadcast_to(kept(g, shape, axis, keepdims), shape)
 
 
-@op(native="mean")
+@sum.batching
+def batch_sum(x: Any, *, axis: Axis, **how: Any) -> Any:
+    return sum(x, axis=seen_axes(x, axis, "sum"), **how)
+
+
+@op(native="mean", linear=True)
 def mean(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Σ x / n over an axis, several, or all; NaN, with NumPy's warning, of no entries.
 
@@ -81,6 +94,11 @@ def mean(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
 def pullback_mean(g: Any, shape: Any, *, axis: Axis, keepdims: bool) -> Any:
     n = count(shape, axis) or 1  # of no entries nobody gets anything
     return broadcast_to(kept(g / n, shape, axis, keepdims), shape)
+
+
+@mean.batching
+def batch_mean(x: Any, *, axis: Axis, **how: Any) -> Any:
+    return mean(x, axis=seen_axes(x, axis, "mean"), **how)
 
 
 # Extremes -----------------------------------------------------------------------------------
@@ -120,12 +138,42 @@ def pullback_min(g: Any, x: Any, out: Any, *, axis: Axis, keepdims: bool) -> Any
     return shared(g, x, out, axis, keepdims)
 
 
+@max.pushforward("x")
+def pushforward_max(t: Any, x: Any, out: Any, *, axis: Axis, keepdims: bool) -> Any:
+    return averaged(t, x, out, axis, keepdims)
+
+
+@min.pushforward("x")
+def pushforward_min(t: Any, x: Any, out: Any, *, axis: Axis, keepdims: bool) -> Any:
+    return averaged(t, x, out, axis, keepdims)
+
+
 def shared(g: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
     """A cotangent in equal parts to the entries that are what a reduction chose."""
-    shape = tuple(x.shape)
-    chosen = (x == kept(out, shape, axis, keepdims)) | (x != x)
+    chosen = _chosen(x, out, axis, keepdims)
     ties = astype(sum(chosen, axis=axis, keepdims=True), g.dtype)
-    return where(chosen, kept(g, shape, axis, keepdims) / ties, 0)
+    return where(chosen, kept(g, tuple(x.shape), axis, keepdims) / ties, 0)
+
+
+def averaged(t: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
+    """The mean tangent of the entries that are what a reduction chose."""
+    chosen = _chosen(x, out, axis, keepdims)
+    ties = astype(sum(chosen, axis=axis, keepdims=keepdims), t.dtype)
+    return sum(where(chosen, t, 0), axis=axis, keepdims=keepdims) / ties
+
+
+def _chosen(x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
+    return (x == kept(out, tuple(x.shape), axis, keepdims)) | (x != x)
+
+
+@max.batching
+def batch_max(x: Any, *, axis: Axis, **how: Any) -> Any:
+    return max(x, axis=seen_axes(x, axis, "max"), **how)
+
+
+@min.batching
+def batch_min(x: Any, *, axis: Axis, **how: Any) -> Any:
+    return min(x, axis=seen_axes(x, axis, "min"), **how)
 
 
 # Products -----------------------------------------------------------------------------------
@@ -145,20 +193,30 @@ def prod(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = Fa
 
 @prod.pullback("x")
 def pullback_prod(g: Any, x: Any, *, axis: Axis, keepdims: bool) -> Any:
+    return kept(g, tuple(x.shape), axis, keepdims) * _others(x, axis)
+
+
+@prod.pushforward("x")
+def pushforward_prod(t: Any, x: Any, *, axis: Axis, keepdims: bool) -> Any:
+    return sum(t * _others(x, axis), axis=axis, keepdims=keepdims)
+
+
+@prod.batching
+def batch_prod(x: Any, *, axis: Axis, **how: Any) -> Any:
+    return prod(x, axis=seen_axes(x, axis, "prod"), **how)
+
+
+def _others(x: Any, axis: Axis) -> Any:
+    """For each entry the product of the others that it is multiplied with."""
     shape = tuple(x.shape)
     reduced = axes_of(axis, len(shape), "prod") if shape else ()
     order = (*(i for i in range(len(shape)) if i not in reduced), *reduced)
     moved = tuple(shape[i] for i in order)
     lead = moved[: len(shape) - len(reduced)]
     rows = reshape(permute_dims(x, order), (*lead, count(shape, reduced)))
-    others = _before(rows) * flip(_before(flip(rows, axis=-1)), axis=-1)
+    others = products_before(rows) * flip(products_before(flip(rows, axis=-1)), axis=-1)
     back = tuple(sorted(range(len(order)), key=order.__getitem__))
-    return kept(g, shape, axis, keepdims) * permute_dims(reshape(others, moved), back)
-
-
-def _before(x: Any) -> Any:
-    """For each entry of the last axis the product of those before it."""
-    return cumulative_prod(x, axis=-1, include_initial=True)[..., :-1]
+    return permute_dims(reshape(others, moved), back)
 
 
 # Spread -------------------------------------------------------------------------------------
@@ -183,8 +241,22 @@ def var(
 def pullback_var(g: Any, x: Any, *, axis: Axis, correction: float, keepdims: bool) -> Any:
     shape = tuple(x.shape)
     factor = _over(2, count(shape, axis) - correction)
-    off = x - mean(x, axis=axis, keepdims=True) if count(shape, axis) else x
-    return kept(g * factor, shape, axis, keepdims) * conj(off)
+    return kept(g * factor, shape, axis, keepdims) * conj(_centred(x, axis))
+
+
+@var.pushforward("x")
+def pushforward_var(t: Any, x: Any, *, axis: Axis, correction: float, keepdims: bool) -> Any:
+    factor = _over(2, count(tuple(x.shape), axis) - correction)
+    return sum(conj(_centred(x, axis)) * t, axis=axis, keepdims=keepdims) * factor
+
+
+@var.batching
+def batch_var(x: Any, *, axis: Axis, **how: Any) -> Any:
+    return var(x, axis=seen_axes(x, axis, "var"), **how)
+
+
+def _centred(x: Any, axis: Axis) -> Any:
+    return x - mean(x, axis=axis, keepdims=True) if count(tuple(x.shape), axis) else x
 
 
 def _over(x: float, n: float) -> float:
@@ -209,102 +281,32 @@ def std(
 def pullback_std(
     g: Any, x: Any, out: Any, *, axis: Axis, correction: float, keepdims: bool
 ) -> Any:
-    shape = tuple(x.shape)
-    n = count(shape, axis)
+    slope = _std_slope(g, out, count(tuple(x.shape), axis) - correction)
+    return kept(slope, tuple(x.shape), axis, keepdims) * conj(_well_centred(x, axis))
+
+
+@std.pushforward("x")
+def pushforward_std(
+    t: Any, x: Any, out: Any, *, axis: Axis, correction: float, keepdims: bool
+) -> Any:
+    along = sum(conj(_well_centred(x, axis)) * t, axis=axis, keepdims=keepdims)
+    return _std_slope(along, out, count(tuple(x.shape), axis) - correction)
+
+
+@std.batching
+def batch_std(x: Any, *, axis: Axis, **how: Any) -> Any:
+    return std(x, axis=seen_axes(x, axis, "std"), **how)
+
+
+def _std_slope(g: Any, out: Any, n: float) -> Any:
+    """g / (n · out), and 0 where out is 0."""
     flat = out == 0
-    slope = where(flat, 0, g * _over(1, n - correction) / where(flat, 1, out))
-    off = x - mean(x, axis=axis, keepdims=True) if n else x
-    if n:  # equal entries may miss their mean by a rounding error, as large as `out` is then
-        off = off - mean(off, axis=axis, keepdims=True)
-    return kept(slope, shape, axis, keepdims) * conj(off)
+    return where(flat, 0, g * _over(1, n) / where(flat, 1, out))
 
 
-# Running sums and products ------------------------------------------------------------------
-
-
-@op(native="cumulative_sum")
-def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
-    """The sums of the first 1, 2, … entries along an axis, which 1-d arrays need not name.
-
-    include_initial   begin with the sum of none, 0
-
-    >>> import pullback as pb
-    >>> pb.cumulative_sum(pb.tensor([1.0, 2.0, 3.0]))
-    Tensor([1., 3., 6.])
-    """
-
-
-@cumulative_sum.pullback("x")
-def pullback_cumulative_sum(g: Any, *, axis: int | None, include_initial: bool) -> Any:
-    axis = (axis or 0) % len(g.shape)
-    if include_initial:
-        g = _piece(g, axis, 1, None)
-    return flip(cumulative_sum(flip(g, axis=axis), axis=axis), axis=axis)
-
-
-@op(native="cumulative_prod")
-def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
-    """The products of the first 1, 2, … entries along an axis, which 1-d arrays need not name.
-
-    include_initial   begin with the product of none, 1
-
-    >>> import pullback as pb
-    >>> pb.cumulative_prod(pb.tensor([1.0, 2.0, 3.0]))
-    Tensor([1., 2., 6.])
-    """
-
-
-@cumulative_prod.pullback("x")
-def pullback_cumulative_prod(
-    g: Any, x: Any, *, axis: int | None, include_initial: bool
-) -> Any:
-    # dx_j = (Π_{i<j} x_i) s_j, where s_j = g_j + x_{j+1} s_{j+1} sums over the outputs from j on.
-    if not x.shape:
-        return reshape(g[-1:], ())
-    axis = (axis or 0) % len(g.shape)
-    if include_initial:
-        g = _piece(g, axis, 1, None)
-    x, g = moveaxis(x, axis, -1), moveaxis(g, axis, -1)
-    return moveaxis(_before(x) * _recurrence(g, x[..., 1:]), -1, axis)
-
-
-def _recurrence(s: Any, factors: Any) -> Any:
-    """The solution of s_j = g_j + factors_j s_{j+1} along the last axis, given g, in log n steps.
-
-    After each step, s_j has summed over `step` entries, and factors_j leads from j to j + step.
-    """
-    n, step = s.shape[-1], 1
-    while step < n:
-        reached = s[..., :-step] + factors * s[..., step:]
-        s = concat([reached, s[..., n - step :]], axis=-1)
-        factors = factors[..., :-step] * factors[..., step:]
-        step *= 2
-    return s
-
-
-def _piece(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
-    return x[(*(slice(None),) * axis, slice(start, stop))]
-
-
-def diff(
-    x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None
-) -> Any:
-    """The differences of neighbours along an axis, taken n times; `prepend`, `append` join first.
-
-    >>> import pullback as pb
-    >>> pb.diff(pb.tensor([1.0, 4.0, 9.0, 16.0]), n=2)
-    Tensor([2., 2.])
-    """
-    (axis,) = axes_of(axis, len(x.shape), "diff")
-    parts = [part for part in (prepend, x, append) if part is not None]
-    x = concat(parts, axis=axis) if len(parts) > 1 else x
-    for _ in range(n):
-        x = _piece(x, axis, 1, None) - _piece(x, axis, None, -1)
-    return x
+def _well_centred(x: Any, axis: Axis) -> Any:
+    """Equal entries may miss their mean by a rounding error, as large as their spread is then."""
+    return _centred(_centred(x, axis), axis)
 
 
 # Questions ----------------------------------------------------------------------------------
@@ -320,6 +322,11 @@ def all(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """
 
 
+@all.batching
+def batch_all(x: Any, *, axis: Axis, **how: Any) -> Any:
+    return all(x, axis=seen_axes(x, axis, "all"), **how)
+
+
 @op(native="any", differentiable=False)
 def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Whether any entry over an axis, several, or all, is true (not zero); false of none.
@@ -328,6 +335,11 @@ def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     >>> pb.any(pb.tensor([[0.0, 0.0], [2.0, 0.0]]), axis=1)
     Tensor([False,  True])
     """
+
+
+@any.batching
+def batch_any(x: Any, *, axis: Axis, **how: Any) -> Any:
+    return any(x, axis=seen_axes(x, axis, "any"), **how)
 
 
 @op(differentiable=False)
@@ -339,3 +351,8 @@ def count_nonzero(xp: Any, x: Any, /, *, axis: Axis = None, keepdims: bool = Fal
     Tensor([1, 2])
     """
     return xp.asarray(xp.count_nonzero(x, axis=axis, keepdims=keepdims))
+
+
+@count_nonzero.batching
+def batch_count_nonzero(x: Any, *, axis: Axis, **how: Any) -> Any:
+    return count_nonzero(x, axis=seen_axes(x, axis, "count_nonzero"), **how)

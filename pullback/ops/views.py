@@ -10,7 +10,11 @@ from math import prod
 from typing import Any
 
 from ..arrays import adapters
+from ..core.batching import adapter_of
 from ..core.op import op
+from ..core.tensor import raw
+from .indexing import getitem, scatter, set_at
+from .shaping import reshape, with_rank
 
 __all__ = ["put_view", "take_view"]
 
@@ -45,7 +49,7 @@ def _put(xp: Any, base: Any, steps: Any, value: Any) -> Any:
     return xp.reshape(adapter.assign(flat, _positions(xp, base.shape, steps), value), base.shape)
 
 
-@op
+@op(linear=True)
 def take_view(xp: Any, x: Any, /, *, steps: Any) -> Any:
     """The view of `x` that a chain of view operations takes.
 
@@ -62,7 +66,23 @@ def pullback_take_view(g: Any, shape: Any, *, steps: Any) -> Any:
     return scatter_view(g, steps=steps, shape=shape)
 
 
-@op
+@take_view.batching
+def batch_take_view(x: Any, *, steps: Any) -> Any:
+    flat, at = _flat(x), _places(x, x.shape[1:], steps)
+    return getitem(flat, at)
+
+
+def _flat(x: Any) -> Any:
+    """Each example's entries in one axis."""
+    return reshape(x, (x.shape[0], prod(x.shape[1:])))
+
+
+def _places(x: Any, shape: Any, steps: Any) -> Any:
+    """The index, into flattened examples of a shape, of the entries that a view has."""
+    return (slice(None), _positions(adapter_of(x).namespace, tuple(shape), steps))
+
+
+@op(linear=True)
 def scatter_view(xp: Any, x: Any, /, *, steps: Any, shape: Any) -> Any:
     """Zeros of `shape` with `x` added to a view of them: the adjoint of `take_view`.
 
@@ -84,6 +104,13 @@ def pullback_scatter_view(g: Any, *, steps: Any) -> Any:
     return take_view(g, steps=steps)
 
 
+@scatter_view.batching
+def batch_scatter_view(x: Any, *, steps: Any, shape: Any) -> Any:
+    size = x.shape[0]
+    flat = scatter(x, index=_places(x, shape, steps), shape=(size, prod(shape)))
+    return reshape(flat, (size, *shape))
+
+
 @op
 def put_view(xp: Any, x: Any, value: Any, /, *, steps: Any) -> Any:
     """A copy of `x` in which the view that `steps` take is `value`.
@@ -103,5 +130,25 @@ def pullback_put_view_x(g: Any, *, steps: Any) -> Any:
 
 
 @put_view.pullback("value")
-def pullback_put_view_value(g: Any, *, steps: Any) -> Any:
-    return take_view(g, steps=steps)
+def pullback_put_view_value(g: Any, shape: Any, *, steps: Any) -> Any:
+    taken = take_view(g, steps=steps)
+    extra = len(shape) - len(taken.shape)  # axes of length 1 that the region has not
+    return reshape(taken, (*(1,) * extra, *taken.shape)) if extra > 0 else taken
+
+
+@put_view.pushforward()
+def pushforward_put_view(ts: Any, shapes: Any, *, steps: Any) -> Any:
+    base, value = ts
+    if base is None:
+        base = adapter_of(raw(value)).namespace.zeros(shapes[0], dtype=value.dtype)
+    return put_view(base, 0.0 if value is None else value, steps=steps)
+
+
+@put_view.batching
+def batch_put_view(x: Any, value: Any, *, steps: Any) -> Any:
+    at = _places(x, x.shape[1:], steps)
+    rank = len(at[1].shape)
+    if len(value.shape) > rank + 1:  # axes of length 1 that the region has not
+        value = reshape(value, (value.shape[0], *value.shape[-rank:]))
+    value = with_rank(value, rank + 1)
+    return reshape(set_at(_flat(x), value, at), x.shape)

@@ -8,6 +8,7 @@ that the core does not differentiate: this package renames and adapts.
 
 from typing import Any
 
+from . import autodiff as autodiff
 from . import debugging as debugging
 from . import errors as errors
 from . import linalg as linalg
@@ -85,6 +86,8 @@ from .shapes import TensorShape as TensorShape
 from .shaping import *
 from .tape import *
 from .tensor import Tensor as Tensor
+from .transforms import recompute_grad as recompute_grad
+from .transforms import vectorized_map as vectorized_map
 from .variable import Variable as Variable
 
 newaxis = None

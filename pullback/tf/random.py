@@ -5,12 +5,14 @@ Numbers differ from TensorFlow's for the same seed; the distributions are the sa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy
 
 from .. import random as _core
-from ..core.op import OPS
+from ..core import batching
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
 from .convert import operand, shape_of
@@ -131,7 +133,8 @@ def stateless_normal(
     >>> bool(tf.reduce_all(a == b))
     True
     """
-    return _normal(_core.Generator(_seed(seed)), shape, mean, stddev, dtype)
+    with _outside():
+        return _normal(_core.Generator(_seed(seed)), shape, mean, stddev, dtype)
 
 
 def stateless_uniform(
@@ -143,7 +146,8 @@ def stateless_uniform(
     >>> stateless_uniform([2], [1, 2]).shape
     TensorShape([2])
     """
-    return _uniform(_core.Generator(_seed(seed)), shape, minval, maxval, dtype)
+    with _outside():
+        return _uniform(_core.Generator(_seed(seed)), shape, minval, maxval, dtype)
 
 
 def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Any:
@@ -190,9 +194,23 @@ def _uniform(core: _core.Generator, shape: Any, minval: Any, maxval: Any, dtype:
 
 def _truncated(core: _core.Generator, shape: Any, mean: Any, stddev: Any, dtype: Any) -> Any:
     dtype = array_dtype(dtype)
-    noise = core.normal(shape_of(shape), dtype=dtype)._data
-    far = abs(noise) > 2
-    while far.any():
-        noise = OPS["where"](far, core.normal(tuple(noise.shape), dtype=dtype)._data, noise)
-        far = abs(noise) > 2
-    return wrap(Tensor, noise) * _parameter(stddev, dtype) + _parameter(mean, dtype)
+
+    def draw(size: tuple[int, ...]) -> Any:
+        with _outside():
+            noise = core.normal(size, dtype=dtype)._data
+            while (far := abs(noise) > 2).any():
+                noise = numpy.where(far, core.normal(size, dtype=dtype)._data, noise)
+        return noise
+
+    noise = wrap(Tensor, batching.drawn(draw, shape_of(shape), "truncated_normal"))
+    return noise * _parameter(stddev, dtype) + _parameter(mean, dtype)
+
+
+@contextmanager
+def _outside() -> Iterator[None]:
+    """Draw as if there were no map: one array, and not one for each entry."""
+    token = batching.enter(())
+    try:
+        yield
+    finally:
+        batching.leave(token)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy
 
+from ..arrays.batched import Batched
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
 from ..errors import ArgumentTypeError
@@ -201,12 +202,16 @@ class Tensor(Members, CoreTensor):
     __slots__ = ()
 
     def __repr__(self) -> str:
+        if isinstance(self._data, Batched):
+            return f"<tf.Tensor: {self._data!r}>"
         value = self.numpy()
         text = repr(value) if self._data.shape else str(value)
         break_ = "\n" if "\n" in text else ""
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={break_}{text}>"
 
     def __str__(self) -> str:
+        if isinstance(self._data, Batched):
+            return repr(self)
         return f"tf.Tensor({self.numpy()}, shape={self.shape}, dtype={self.dtype.name})"
 
 

@@ -16,12 +16,15 @@ from ..ops import nan as nan
 from ..ops import newaxis as newaxis
 from ..ops import pi as pi
 from . import autograd as autograd
+from . import func as func
 from . import methods as methods
 from . import nn as nn
 from . import optim as optim
+from . import utils as utils
 from .creation import *
 from .dtypes import *
 from .elementwise import *
+from .func import vmap as vmap
 from .indexing import *
 from .reductions import *
 from .shaping import *

@@ -10,6 +10,7 @@ import numpy
 
 from .. import random as core_random
 from ..arrays import adapters
+from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import raw, to_array, wrap
 from ..errors import ArgumentError
@@ -112,7 +113,7 @@ def _alike(value: float, name: str) -> Callable[..., Any]:
     def call(
         input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Any:
-        return full(input.shape, value, dtype=dtype or input.dtype, requires_grad=requires_grad)
+        return full_like(input, value, dtype=dtype, requires_grad=requires_grad)
 
     call.__name__ = name
     call.__doc__ = f"A tensor of the shape and dtype of another, full of {value:g}."
@@ -127,8 +128,9 @@ def full_like(
     input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:
-    """A tensor of the shape and dtype of another, full of one value."""
-    return full(input.shape, fill_value, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    """A tensor of the shape and dtype of another, full of one value; of each example, if it is."""
+    value, dtype = raw(fill_value), numpy.dtype(dtype or input.dtype)
+    return made(OPS["full_like"](input._data, fill_value=value, dtype=dtype), requires_grad)
 
 
 def eye(
@@ -223,8 +225,8 @@ def drawn(kind: str, shape: Any, dtype: Any, generator: Any) -> Any:
         half = numpy.empty(0, dtype).real.dtype
         parts = [raw(getattr(source, kind)(shape, dtype=half)) for _ in "ab"]
         scale = math.sqrt(0.5) if kind == "normal" else 1.0
-        return ((parts[0] + 1j * parts[1]) * scale).astype(dtype)
-    return numpy.asarray(raw(getattr(source, kind)(tuple(shape), dtype=dtype)))
+        return OPS["astype"]((parts[0] + 1j * parts[1]) * scale, dtype)
+    return raw(getattr(source, kind)(tuple(shape), dtype=dtype))
 
 
 def _random(kind: str, name: str) -> Callable[..., Any]:
@@ -265,7 +267,7 @@ def randint(
         low, high, size = 0, low, high
     source = generator or core_random.default_generator()
     found = raw(source.integers(low, high, lengths([size])))
-    return made(found.astype(dtype or dtypes.int64), requires_grad)
+    return made(OPS["astype"](found, numpy.dtype(dtype or dtypes.int64)), requires_grad)
 
 
 def randint_like(input: Any, low: int, high: int | None = None, *, dtype: Any = None) -> Any:
@@ -277,7 +279,7 @@ def randint_like(input: Any, low: int, high: int | None = None, *, dtype: Any = 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
     """The integers below n in a random order."""
     source = generator or core_random.default_generator()
-    return made(raw(source.permutation(n)).astype(dtype or dtypes.int64))
+    return made(OPS["astype"](raw(source.permutation(n)), numpy.dtype(dtype or dtypes.int64)))
 
 
 @guarded
@@ -291,7 +293,8 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 @guarded
 def bernoulli(input: Any, *, generator: Any = None) -> Any:
     """1 with the probability that each entry is, else 0."""
-    if not 0 <= float(input.min()) <= float(input.max()) <= 1:
-        raise as_runtime(ArgumentError("`bernoulli`", "probabilities in [0, 1]", f"{input}"))
-    hit = drawn("uniform", input.shape, dtypes.float64, generator) < numpy.asarray(input._data)
-    return made(numpy.asarray(hit).astype(input.dtype))
+    source = generator or core_random.default_generator()
+    try:
+        return made(raw(source.bernoulli(input.detach(), dtype=input.dtype)))
+    except ArgumentError as error:
+        raise as_runtime(error) from None

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ..errors import DtypeError, PositionError, PullbackError, ShapeError
+from ..errors import BatchedValueError, DtypeError, PositionError, PullbackError, ShapeError
 
 __all__ = ["as_runtime", "guarded", "guarded_pull"]
 
@@ -28,7 +28,7 @@ def as_runtime(error: Exception, who: str = "operation") -> Exception:
         return error
     if isinstance(error, ShapeError) and isinstance(error.__context__, IndexError):
         return PositionError(error.who, "an axis that is there", error.got)
-    if not isinstance(error, (ValueError, DtypeError)):
+    if not isinstance(error, (ValueError, DtypeError, BatchedValueError)):
         return error
     if not isinstance(error, PullbackError):  # an array library's own
         error = ShapeError(f"`{who}`", "operands whose shapes fit", str(error))

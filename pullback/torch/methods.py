@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy
-
 from .. import ops
+from ..arrays.batched import repeated
 from ..core.inplace import check_writable, overwrite
 from ..core.tensor import raw
 from . import creation, dtypes, elementwise, indexing, reductions, shaping
@@ -84,15 +83,19 @@ def _bernoulli_(self: Any, p: float = 0.5, *, generator: Any = None) -> Any:
     """Fill it with 1, with probability p, and 0, in place."""
     check_writable(self, "bernoulli_")
     drawn = creation.drawn("uniform", self.shape, dtypes.float64, generator)
-    return overwrite(self, numpy.asarray(drawn < raw(p)).astype(self.dtype), "bernoulli_")
+    return overwrite(self, ops.astype(ops.less(drawn, raw(p)), self.dtype), "bernoulli_")
 
 
 def _new(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def method(self: Any, *args: Any, dtype: Any = None, **how: Any) -> Any:
-        return function(*args, dtype=dtype or self.dtype, **how)
+    def method(
+        self: Any, *args: Any, dtype: Any = None, requires_grad: bool = False, **how: Any
+    ) -> Any:
+        out = function(*args, dtype=dtype or self.dtype, **how)
+        out._data = repeated(out._data, self._data)
+        return out.requires_grad_() if requires_grad else out
 
     method.__name__ = name
-    method.__doc__ = f"`torch.{name[4:]}`, in the dtype of this tensor."
+    method.__doc__ = f"`torch.{name[4:]}`, in the dtype of this tensor, for each of its examples."
     return method
 
 

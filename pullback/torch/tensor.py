@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy
 
 from ..arrays import SCALARS, adapters, is_array
+from ..arrays.batched import Batched
 from ..core.node import Leaf, notes
 from ..core.state import state
 from ..core.tensor import Tensor as CoreTensor
@@ -229,6 +230,8 @@ class Tensor(CoreTensor):
 
     def __repr__(self) -> str:
         name = "Parameter containing:\ntensor" if type(self).__name__ == "Parameter" else "tensor"
+        if isinstance(self._data, Batched):
+            return f"{name}({self._data!r})"
         values = numpy.asarray(self._data)
         show = {"float_kind": _shown(values)} if values.dtype.kind == "f" else None
         text = numpy.array2string(

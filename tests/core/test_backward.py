@@ -286,3 +286,12 @@ def test_a_leaf_and_what_is_computed() -> None:
     assert y.grad_fn is y.node
     assert y.grad_fn.name() == "multiply"
     assert pb.tensor(1.0).is_leaf
+
+
+def test_two_leaves_that_receive_one_cotangent_do_not_share_their_gradients() -> None:
+    """A sum hands both its arguments the same array; the second backward adds to each apart."""
+    x, y = (pb.tensor(np.ones(3), requires_grad=True) for _ in range(2))
+    for _ in range(2):
+        pb.sum((x + y) * pb.tensor([1.0, 2.0, 3.0])).backward()
+    assert x.grad.tolist() == y.grad.tolist() == [2.0, 4.0, 6.0]
+    assert not np.shares_memory(x.grad.data, y.grad.data)

@@ -107,6 +107,49 @@ def test_a_tensor_made_in_forward_never_drops_out_in_silence(how):
     np.testing.assert_allclose(x.grad.numpy(), 2 * np.e)
 
 
+def test_attributes_may_have_any_name():
+    class Sum(pb.Function):
+        @staticmethod
+        def forward(ctx, x, level):
+            ctx.shape, ctx.dtype, ctx.level, ctx.op = x.shape, x.dtype, level, "sum"
+            ctx.saved, ctx.parents, ctx.seq, ctx.attrs, ctx.spaces = 1, 2, 3, 4, 5
+            return pb.sum(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            assert (ctx.saved, ctx.parents, ctx.seq, ctx.attrs, ctx.spaces) == (1, 2, 3, 4, 5)
+            assert (ctx.level, ctx.op) == (9, "sum")
+            return g * pb.ones(ctx.shape, dtype=ctx.dtype), None
+
+    x = leaf(1.0, 2.0)
+    y = Sum.apply(x, 9)
+    y.backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+    assert pb.jvp(lambda x: Sum.apply(x, 9), (x,), (x,))[1].tolist() == 3.0
+
+
+def test_a_saved_output_among_several_has_its_history():
+    class Both(pb.Function):
+        @staticmethod
+        def forward(ctx, x):
+            e, s = pb.exp(x), x * x
+            ctx.save_for_backward(x, e)
+            return e, s
+
+        @staticmethod
+        def backward(ctx, ge, gs):
+            x, e = ctx.saved_tensors
+            return ge * e + gs * 2 * x
+
+    x = leaf(0.3, -0.7)
+    e, s = Both.apply(x)
+    (g,) = pb.autograd.grad(pb.sum(e * s), x, create_graph=True)
+    (h,) = pb.autograd.grad(pb.sum(g), x)
+    v = x.numpy()
+    np.testing.assert_allclose(g.numpy(), np.exp(v) * (v * v + 2 * v))
+    np.testing.assert_allclose(h.numpy(), np.exp(v) * (v * v + 4 * v + 2))
+
+
 def test_several_outputs_and_materialised_zeros():
     class Both(pb.Function):
         @staticmethod

@@ -55,12 +55,14 @@ def test_values_and_gradients_are_tensorflows(
         np.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=0, atol=limit)
 
 
-@pytest.mark.parametrize("space", ["", "math", "nn", "linalg", "random", "nest", "debugging"])
+@pytest.mark.parametrize(
+    "space", ["", "math", "nn", "linalg", "random", "nest", "debugging", "autodiff"],
+)
 def test_every_name_is_tensorflows(space: str, peer: Any) -> None:
     ours, theirs = (getattr(tf, space) if space else tf for tf in (door, peer))
     own = {"override_gradient", "Any"}
     modules = {"convert", "dtypes", "gathering", "joining", "module", "shapes", "shaping", "strict",
-               "tape", "tensor", "values", "variable"}
+               "tape", "tensor", "transforms", "values", "variable"}
     names = getattr(ours, "__all__", None) or [n for n in dir(ours) if not n.startswith("_")]
     assert [n for n in names if not hasattr(theirs, n) and n not in own | modules] == []
 

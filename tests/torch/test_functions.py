@@ -226,7 +226,8 @@ def test_functional_derivatives(torch, rng):
 def test_modules_are_found_by_import_and_as_attributes(torch):
     from importlib import import_module
 
-    for name in ("nn.functional", "nn.init", "nn.utils", "optim", "autograd.functional"):
+    for name in ("nn.functional", "nn.init", "nn.utils", "optim", "autograd.functional", "func",
+                 "autograd.forward_ad", "utils.checkpoint"):
         found = torch
         for part in name.split("."):
             found = getattr(found, part)

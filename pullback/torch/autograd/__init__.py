@@ -16,6 +16,7 @@ from ...custom.function import Function as Function
 from ...recording import debug as _debug
 from ..errors import guarded_pull
 from ..tensor import Tensor as Variable
+from . import forward_ad as forward_ad
 from . import function as function
 from . import functional as functional
 from .checking import GradcheckError as GradcheckError
@@ -24,7 +25,7 @@ from .checking import gradgradcheck as gradgradcheck
 
 __all__ = [
     "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad",
-    "function", "functional", "grad", "gradcheck", "gradgradcheck", "inference_mode",
+    "forward_ad", "function", "functional", "grad", "gradcheck", "gradgradcheck", "inference_mode",
     "is_grad_enabled", "no_grad", "set_grad_enabled",
 ]
 
@@ -64,11 +65,23 @@ def grad(
 ) -> tuple[Any, ...]:
     """The gradients of the outputs' sum with respect to each input, leaving `grad` alone.
 
+    is_grads_batched  `grad_outputs` have a first axis more than the outputs, and so have the
+                      answers: one for each entry along it, by one pull
+
     >>> import pullback.torch as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> torch.autograd.grad((x * x).sum(), x)
     (tensor([2., 4.]),)
     """
-    return _gradients(
-        outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads
+    how: dict[str, Any] = {
+        "retain_graph": retain_graph, "create_graph": create_graph, "allow_unused": allow_unused,
+        "materialize_grads": materialize_grads,
+    }
+    if not is_grads_batched:
+        return _gradients(outputs, inputs, grad_outputs, **how)
+    outputs = [outputs] if isinstance(outputs, _CoreTensor) else list(outputs)
+    inputs = [inputs] if isinstance(inputs, _CoreTensor) else list(inputs)
+    single = grad_outputs is None or isinstance(grad_outputs, _CoreTensor)
+    return functional.batched_gradients(
+        outputs, inputs, [grad_outputs] if single else list(grad_outputs), **how
     )

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy
 
-from ... import ops
+from ... import ops, transforms
 from ...core.backward import gradients
 from ...core.tensor import Tensor as CoreTensor
 from ...core.tensor import wrap
 from ...errors import ArgumentError
+from ...transforms.reverse import bases
+from ...trees import mapped
 from ..errors import as_runtime, guarded_pull
 
-__all__ = ["hessian", "hvp", "jacobian", "jvp", "vjp"]
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+_STRATEGIES = ("reverse-mode", "forward-mode")
 
 
 def _fresh(inputs: Any, create_graph: bool) -> tuple[tuple[Any, ...], bool]:
@@ -38,23 +43,73 @@ def _handed(found: tuple[Any, ...], single: bool) -> Any:
     return found[0] if single else tuple(found)
 
 
+def batched_gradients(
+    outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], **how: Any
+) -> tuple[Any, ...]:
+    """`autograd.grad` for all cotangents along a first axis, by one pull; None stays None."""
+    reached: list[bool] = []
+
+    def grad(*gs: Any) -> list[Any]:
+        found = gradients(outputs, inputs, gs, **how)
+        reached[:] = [g is not None for g in found]
+        return [g for g in found if g is not None]
+
+    axes = tuple([None if g is None else 0 for g in cotangents])
+    rows = iter(transforms.vmap(grad, in_axes=axes)(*cotangents))
+    return tuple([next(rows) if r else None for r in reached])
+
+
 @guarded_pull
 def jacobian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
-    vectorize: bool = False,
+    vectorize: bool = False, strategy: str = "reverse-mode",
 ) -> Any:
     """d output / d input, of shape (*output, *input); nested tuples for several of either.
 
+    create_graph  the answer can be differentiated itself
+    vectorize     by one batched pull, and not one for each entry of the outputs: much faster, for
+                  the memory of all of them
+    strategy      "forward-mode", with `vectorize`: by one run with all tangents of the inputs
+    strict        accepted, with no effect
+
     >>> import pullback.torch as torch
-    >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1.0, 2.0]))
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.autograd.functional.jacobian(torch.square, x, vectorize=True)
     tensor([[2., 0.],
             [0., 4.]])
     """
+    if _is_forward(strategy, vectorize, create_graph):
+        return _forward_jacobian(func, inputs)
     args, single = _fresh(inputs, create_graph)
     outs = func(*args)
-    if isinstance(outs, CoreTensor):
-        return _handed(_rows(outs, args, create_graph), single)
-    return tuple([_handed(_rows(out, args, create_graph), single) for out in outs])
+    several = (outs,) if isinstance(outs, CoreTensor) else tuple(outs)
+    if vectorize:
+        found = _batched_rows(several, args, create_graph)
+    else:
+        found = [_rows(out, args, create_graph) for out in several]
+    answers = tuple([_handed(row, single) for row in found])
+    return answers[0] if isinstance(outs, CoreTensor) else answers
+
+
+def _is_forward(strategy: str, vectorize: bool, create_graph: bool) -> bool:
+    """Whether forward mode is asked for; an error where PyTorch has one."""
+    if strategy not in _STRATEGIES:
+        raise as_runtime(ArgumentError(
+            "argument `strategy`", " or ".join(map(repr, _STRATEGIES)), repr(strategy)
+        ))
+    if strategy == "forward-mode" and (create_graph or not vectorize):
+        raise as_runtime(ArgumentError(
+            'strategy="forward-mode"', "vectorize=True and create_graph=False", "another way",
+            "use torch.func.jacfwd, which has no such limits",
+        ))
+    return strategy == "forward-mode"
+
+
+def _forward_jacobian(func: Callable[..., Any], inputs: Any) -> Any:
+    single = isinstance(inputs, CoreTensor)
+    given = (inputs,) if single else tuple(inputs)
+    made = transforms.jacfwd(func, 0 if single else tuple(range(len(given))))
+    return mapped(lambda j: j.detach(), made(*[x.detach() for x in given]))
 
 
 def _rows(out: Any, inputs: tuple[Any, ...], create: bool) -> tuple[Any, ...]:
@@ -69,11 +124,38 @@ def _rows(out: Any, inputs: tuple[Any, ...], create: bool) -> tuple[Any, ...]:
     ])
 
 
+def _batched_rows(
+    outs: tuple[Any, ...], inputs: tuple[Any, ...], create: bool
+) -> list[tuple[Any, ...]]:
+    """The same for all outputs at once."""
+    live = [out for out in outs if out.requires_grad]
+    columns = batched_gradients(
+        live, inputs, bases(live), retain_graph=True, create_graph=create, materialize_grads=True
+    ) if live else ()
+    found, start = [], 0
+    for out in outs:
+        if not out.requires_grad:
+            found.append(tuple([
+                wrap(out._out, numpy.zeros((*out.shape, *x.shape), x.dtype)) for x in inputs
+            ]))
+            continue
+        end = start + prod(out.shape)
+        found.append(tuple([
+            ops.reshape(c[start:end], (*out.shape, *x.shape))
+            for c, x in zip(columns, inputs, strict=True)
+        ]))
+        start = end
+    return found
+
+
 @guarded_pull
 def hessian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
+    vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
     """The second derivatives of a function with one entry, of shape (*input, *input).
+
+    The other arguments are `jacobian`'s, for the Jacobian of the gradient.
 
     >>> import pullback.torch as torch
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
@@ -81,16 +163,32 @@ def hessian(
             [ 0., 12.]])
     """
     single = isinstance(inputs, CoreTensor)
+    if _is_forward(outer_jacobian_strategy, vectorize, create_graph):
+        found = _forward_jacobian(_gradient(func, "hessian"), inputs)
+        return found[0] if single else found
 
     def slope(*args: Any) -> tuple[Any, ...]:
         return _slopes(_one_entry(func(*args), "hessian"), args, None, True)
 
-    found = jacobian(slope, inputs, create_graph)
+    found = jacobian(slope, inputs, create_graph, vectorize=vectorize)
     return found[0] if single else found
 
 
+def _gradient(func: Callable[..., Any], who: str, *, value: bool = False) -> Callable[..., Any]:
+    """The gradient of a function with one entry by all its arguments, as a tuple.
+
+    value  answer (value, gradient)
+    """
+
+    def of(*args: Any) -> Any:
+        make = transforms.value_and_grad if value else transforms.grad
+        return make(lambda *xs: _one_entry(func(*xs), who), tuple(range(len(args))))(*args)
+
+    return of
+
+
 def _one_entry(out: Any, who: str) -> Any:
-    if not isinstance(out, CoreTensor) or out._data.size != 1:
+    if not isinstance(out, CoreTensor) or prod(out.shape) != 1:
         raise as_runtime(ArgumentError(
             f"function given to `{who}`", "a tensor with one entry as its result",
             f"shape {tuple(out.shape)}" if isinstance(out, CoreTensor) else type(out).__name__,
@@ -103,7 +201,10 @@ def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The function's result, and the product of v (of its shape) and the Jacobian."""
+    """The function's result, and the product of v (of its shape) and the Jacobian.
+
+    v  may be left out for a result with one entry
+    """
     args, single = _fresh(inputs, create_graph)
     out = func(*args)
     found = _handed(_slopes(out, args, v, create_graph), single)
@@ -117,33 +218,65 @@ def jvp(
 ) -> tuple[Any, Any]:
     """The function's result, and the product of the Jacobian and v (of the inputs' shapes).
 
-    By two reverse passes: the first is linear in its cotangent, and the second differentiates it.
+    v  may be left out for one input with one entry
+
+    By one run in forward mode; that of a function whose gradient was only written in the other
+    direction is transposed.
     """
-    args, _ = _fresh(inputs, create_graph)
-    out = func(*args)
-    u = wrap(out._out, numpy.zeros_like(out._data)).requires_grad_()
-    slopes = _slopes(out, args, u, True)
-    given = [v] if isinstance(v, CoreTensor) else v
-    pairs = [(s, given[i] if given is not None else None)
-             for i, s in enumerate(slopes) if s.requires_grad]
-    if not pairs:
-        return (out if create_graph else out.detach()), out * 0
-    (found,) = gradients(
-        [s for s, _ in pairs], [u], None if given is None else [w for _, w in pairs],
-        create_graph=create_graph, materialize_grads=True,
-    )
-    return (out if create_graph else out.detach()), found
+    args, tangents = _directions(inputs, v, create_graph, "jvp")
+    return _settled(transforms.jvp(func, args, tangents), create_graph)
 
 
 @guarded_pull
-def hvp(func: Callable[..., Any], inputs: Any, v: Any) -> tuple[Any, Any]:
-    """The function's result, and the product of its second derivatives and v."""
-    args, single = _fresh(inputs, create_graph=False)
-    out = _one_entry(func(*args), "hvp")
-    slopes = _slopes(out, args, None, True)
-    given = [v] if isinstance(v, CoreTensor) else list(v)
-    pairs = [(s, w) for s, w in zip(slopes, given, strict=True) if s.requires_grad]
-    found = gradients(
-        [s for s, _ in pairs], args, [w for _, w in pairs], materialize_grads=True
-    ) if pairs else tuple([x.detach() * 0 for x in args])
-    return out.detach(), _handed(found, single)
+def hvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The function's result, and the product of its second derivatives and v: forward over reverse.
+
+    v  may be left out for one input with one entry
+
+    >>> import pullback.torch as torch
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), x, torch.tensor([1.0, 0.0]))
+    (tensor(9.), tensor([6., 0.]))
+    """
+    args, tangents = _directions(inputs, v, create_graph, "hvp")
+    (out, _), (_, found) = transforms.jvp(_gradient(func, "hvp", value=True), args, tangents)
+    return _settled((out, _handed(found, isinstance(inputs, CoreTensor))), create_graph)
+
+
+@guarded_pull
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The function's result, and the product of v and its second derivatives: reverse over reverse.
+
+    v  may be left out for one input with one entry
+    """
+    args, tangents = _directions(inputs, v, create_graph, "vhp")
+    (out, _), pull = transforms.vjp(_gradient(func, "vhp", value=True), *args)
+    found = pull((ops.zeros_like(out), tangents))
+    return _settled((out, _handed(found, isinstance(inputs, CoreTensor))), create_graph)
+
+
+def _directions(
+    inputs: Any, v: Any, create_graph: bool, who: str
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The inputs, without history unless a graph is to reach it, and a vector for each."""
+    given = (inputs,) if isinstance(inputs, CoreTensor) else tuple(inputs)
+    if v is None:
+        if len(given) != 1 or prod(given[0].shape) != 1:
+            raise as_runtime(ArgumentError(
+                f"argument `v` of `{who}`", "a vector of the inputs' shapes", "none",
+                "it may be left out for one input with one entry",
+            ))
+        v = ops.ones_like(given[0])
+    vectors = (v,) if isinstance(v, CoreTensor) else tuple(v)
+    return tuple([x if create_graph else x.detach() for x in given]), vectors
+
+
+def _settled(answer: tuple[Any, Any], create_graph: bool) -> tuple[Any, Any]:
+    found: tuple[Any, Any] = answer if create_graph else mapped(lambda t: t.detach(), answer)
+    return found

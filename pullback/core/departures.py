@@ -1,0 +1,83 @@
+"""Where tracked tensors left the library: by `float`, `.item()`, `.numpy()`, `numpy.asarray`.
+
+What is computed from the numbers has no history. That is allowed, and remembered for whoever
+follows a function's run, so that a derivative that is zero for this reason is explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from ..errors import LostGradientWarning, warn
+from . import tensor as _tensor
+from .node import Node
+from .record import user_line
+
+
+class Departure(NamedTuple):
+    """A tracked tensor's values left: of which node, by what, at which line."""
+
+    node: Node
+    by: str
+    line: str
+
+
+_followed: ContextVar[tuple[list[Departure], ...]] = ContextVar("pullback_followed", default=())
+followed = _followed.get
+
+
+def follow() -> tuple[list[Departure], Any]:
+    """A list of the departures from now on, and what `unfollow` takes."""
+    seen: list[Departure] = []
+    return seen, _followed.set((*followed(), seen))
+
+
+unfollow = _followed.reset
+
+
+def left(node: Node, by: str) -> None:
+    """Remember that the values of a tracked tensor leave just now, at the user's line."""
+    lists = followed()
+    if lists:
+        departure = Departure(node, by, user_line())
+        for seen in lists:
+            seen.append(departure)
+
+
+_tensor.left = left
+
+
+def warn_of_lost(
+    departures: list[Departure], missing: Iterable[Any], since: int, who: str
+) -> None:
+    """Warn if a tensor that came from one of some nodes, recorded since a number, departed."""
+    gone = first_from(departures, missing, since)
+    if gone is not None:
+        warn(
+            f"{who}: the derivative is zero because a tracked tensor left the library by "
+            f"{gone.by} at {gone.line}; compute with pullback's operations there, or pass "
+            "stop_gradient(x) if that is meant", LostGradientWarning,
+        )
+
+
+def first_from(
+    departures: list[Departure], sources: Iterable[Any], since: int
+) -> Departure | None:
+    """The first departure of a tensor that came from one of some nodes, or None."""
+    nodes = set(sources)
+    return next((d for d in departures if _comes_from(d.node, nodes, since)), None)
+
+
+def _comes_from(node: Node, sources: set[Any], since: int) -> bool:
+    seen, stack = {node}, [node]
+    while stack:
+        now = stack.pop()
+        if now in sources:
+            return True
+        if now.seq > since:
+            fresh = [p for p in now.parents if p is not None and p not in seen]
+            seen.update(fresh)
+            stack.extend(fresh)
+    return False

@@ -1,0 +1,108 @@
+"""Drawing the same random numbers again, for what is computed a second time.
+
+A generator that is drawn from inside a block has its stream from here. Generators themselves are
+never put back: the second run draws from copies of the streams, so that other threads, and what
+comes after, see nothing of it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+
+class _Always:
+    """Outside all blocks: a generator draws from its own stream."""
+
+    def get(self, generator: Any) -> Any:
+        """The stream that a generator draws from."""
+        return generator._own
+
+    def put(self, generator: Any, stream: Any) -> None:
+        """Give a generator another stream to draw from."""
+        generator._own = stream
+
+
+_ALWAYS = _Always()
+_block: ContextVar[Any] = ContextVar("pullback_draws", default=_ALWAYS)
+block = _block.get
+"""Where streams come from at this moment: `block().get(generator)`."""
+
+
+class Draws:
+    """The generators that a block draws from, each with its stream as it was before.
+
+    >>> from pullback import random
+    >>> draws = Draws()
+    >>> with draws.record():
+    ...     first = random.normal().item()
+    >>> after = random.get_state()
+    >>> with draws.replay():
+    ...     second = random.normal().item()
+    >>> first == second, random.get_state() == after
+    (True, True)
+    """
+
+    __slots__ = ("_streams",)
+
+    def __init__(self) -> None:
+        self._streams: dict[Any, Any] = {}
+
+    @contextmanager
+    def record(self) -> Iterator[None]:
+        """Draw as always inside the block, and note from where."""
+        yield from _inside(_Recording(block(), self._streams))
+
+    @contextmanager
+    def replay(self) -> Iterator[None]:
+        """Draw the noted numbers again inside the block; any number of times.
+
+        Generators that the noted block did not draw from go on as always.
+        """
+        copies = {generator: copy.deepcopy(s) for generator, s in self._streams.items()}
+        yield from _inside(_Replay(block(), copies))
+
+
+def _inside(made: Any) -> Iterator[None]:
+    token = _block.set(made)
+    try:
+        yield
+    finally:
+        _block.reset(token)
+
+
+class _Recording:
+    """A block whose draws are noted; `outer` is what it stands in."""
+
+    def __init__(self, outer: Any, streams: dict[Any, Any]) -> None:
+        self.outer, self.streams = outer, streams
+
+    def get(self, generator: Any) -> Any:
+        stream = self.outer.get(generator)
+        if generator not in self.streams:
+            self.streams[generator] = copy.deepcopy(stream)
+        return stream
+
+    def put(self, generator: Any, stream: Any) -> None:
+        self.get(generator)
+        self.outer.put(generator, stream)
+
+
+class _Replay:
+    """A block in which generators draw from copies of their streams."""
+
+    def __init__(self, outer: Any, streams: dict[Any, Any]) -> None:
+        self.outer, self.streams = outer, streams
+
+    def get(self, generator: Any) -> Any:
+        stream = self.streams.get(generator)
+        return self.outer.get(generator) if stream is None else stream
+
+    def put(self, generator: Any, stream: Any) -> None:
+        if generator in self.streams:
+            self.streams[generator] = stream
+        else:
+            self.outer.put(generator, stream)

@@ -1,0 +1,152 @@
+"""The operation behind a `Function`: how its calls are pulled, and pushed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core import state as _state
+from ..core.cotangent import complex_dtypes, wrapped
+from ..core.node import FREED, Node, new
+from ..core.push import zeros_for
+from ..core.record import freed
+from ..core.tensor import raw, wrap
+from ..errors import RuleError
+from .context import linked
+from .rule import hand_on, hand_on_one, outputs_of, rule_name, tangent_of
+from .transposed import pull_transposed
+
+
+class FunctionOp:
+    """The operation of all calls of one `Function` that has a `backward` only."""
+
+    keeps = True
+    differentiable = True
+    has_jvp = False
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.name = function.__name__
+
+    def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
+        """One step of a first-order pull."""
+        ctx = node.saved
+        if (
+            ctx is FREED or g.__class__ is list or len(node.parents) != 1
+            or complex_dtypes[node.dtype]
+        ):
+            self.step(node, g, cotangents, None, False, node.cls)
+            return
+        seen = new(node.cls)
+        seen._data = g
+        seen._node = None
+        backward = self.function.backward
+        before = _state.quiet()
+        try:
+            answer = backward(ctx, seen)
+        finally:
+            if before.mode:
+                _state.restore(before)
+        hand_on_one(answer, node, cotangents, backward)
+
+    def step(
+        self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
+        record: bool, cls: type,
+    ) -> None:
+        """One step of any pull: call `backward` and hand on what it returns."""
+        if node.saved is FREED:
+            raise freed(node)
+        gs = outputs_of(g, node, node.cls, zeros=node.saved._materialize)
+        backward = self.function.backward
+        answer = _asked(backward, node, gs, record)
+        if answer is None:
+            answer = (None,) * len(node.parents)
+        hand_on(answer, node, cotangents, needed, record, backward)
+
+
+class PushedFunctionOp(FunctionOp):
+    """That of one that has a `jvp`, which is used in forward mode."""
+
+    has_jvp = True
+
+    def push(self, node: Any, tangents: Any, record: bool, cls: type) -> Any:
+        """The tangents of the outputs: call `jvp`, and check what it returns."""
+        return self._along(node, tangents, record, quiet=not record)
+
+    def _along(self, node: Any, tangents: Any, record: bool, *, quiet: bool) -> Any:
+        if node.saved is FREED:
+            raise freed(node)
+        jvp = self.function.jvp
+        like = next((t for t in tangents if t is not None), None)
+        answer = _asked(jvp, node, _shown(node, tangents, like), record, quiet=quiet, push=True)
+        several = node.dtype is None
+        spaces = node.spaces if several else [(node.shape, node.dtype)]
+        answers = list(answer) if isinstance(answer, (tuple, list)) else [answer]
+        if len(answers) != len(spaces):
+            raise RuleError(
+                rule_name(jvp, node), f"{len(spaces)} tangents, one for each output tensor",
+                f"{len(answers)}",
+            )
+        ts = [
+            tangent_of(t, space, i, rule_name(jvp, node))
+            for i, (t, space) in enumerate(zip(answers, spaces, strict=True))
+        ]
+        if not record and quiet:
+            ts = [None if t is None else raw(t) for t in ts]
+        return ts if several else ts[0]
+
+
+class JvpFunctionOp(PushedFunctionOp):
+    """That of one that has a `jvp` and no `backward`: pulled by transposing it."""
+
+    def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
+        """One step of a first-order pull."""
+        self.step(node, g, cotangents, None, False, node.cls)
+
+    def step(
+        self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
+        record: bool, cls: type,
+    ) -> None:
+        """One step of any pull: `jvp` on tangents of zeros, pulled back to them."""
+
+        def along(ts: list[Any]) -> Any:
+            return self._along(node, ts, record, quiet=False)
+
+        pull_transposed(node, g, cotangents, needed, record, node.cls, along)
+
+
+_CALL = ("_node", "_pushing", "_recording")  # what a context knows while a rule runs
+
+
+def _asked(
+    rule: Any, node: Any, given: list[Any], record: bool, *, quiet: bool = True,
+    push: bool = False,
+) -> Any:
+    """What `backward` or `jvp` says; recorded, the context's tensors have their history."""
+    ctx = node.saved
+    fields = ctx.__dict__
+    held = {name: fields[name] for name in _CALL if name in fields}
+    restore = linked(ctx, node) if record else {}
+    ctx._node, ctx._pushing, ctx._recording = node, push, record
+    before = _state.quiet() if quiet and not record else None
+    try:
+        return rule(ctx, *given)
+    finally:
+        if before is not None:
+            _state.restore(before)
+        fields.update(restore)
+        for name in _CALL:
+            fields.pop(name, None)
+        fields.update(held)
+
+
+def _shown(node: Any, tangents: Any, like: Any) -> list[Any]:
+    """The tangents of all arguments, zeros for a tensor that has none (where wanted so)."""
+    shown: list[Any] = []
+    for t, space in zip(tangents, node.saved._spaces, strict=True):
+        if t is not None:
+            shown.append(wrapped(node.cls, t))
+        elif space is None or not node.saved._materialize:
+            shown.append(None)
+        else:
+            shown.append(wrap(node.cls, zeros_for(space, like)))
+    return shown

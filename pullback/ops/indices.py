@@ -1,0 +1,109 @@
+"""What an index is made of: integers, slices, None, Ellipsis, and arrays of positions or masks.
+
+Rules and kernels see an index only after `plain`: integers are Python's, Tensors are raw arrays.
+The array of a Tensor is copied where a node will keep it, because nothing would notice a later
+write to an attribute.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ..arrays import adapters, is_array
+from ..arrays.batched import Batched
+from ..core.op import OPS
+from ..core.tensor import raw, to_list
+from ..errors import ArgumentTypeError, BatchedValueError
+
+__all__: list[str] = []
+
+
+def plain(index: Any, *, keep: bool = False) -> Any:
+    """An index of Python's integers, slices, None, Ellipsis and raw arrays; copied for `keep`.
+
+    Raises `ArgumentTypeError` for anything else, `BatchedValueError` where inside vmap the shape
+    of what is read would differ from example to example.
+    """
+    if index.__class__ is tuple:
+        return tuple([_part(part, keep) for part in index])
+    return _part(index, keep)
+
+
+def _part(part: Any, keep: bool) -> Any:
+    if part is None or part is Ellipsis or part.__class__ is int or part.__class__ is bool:
+        return part
+    if part.__class__ is slice:
+        return slice(_bound(part.start), _bound(part.stop), _bound(part.step))
+    if isinstance(part, (list, tuple)):
+        part = _listed(part)
+        return part if part.size or part.__class__ is Batched else part.astype(int)
+    data = raw(part)
+    if data.__class__ is Batched:
+        _check_positions(data)
+    if is_array(data) and (
+        data.shape or data.__class__ is Batched or "int" not in str(data.dtype)
+    ):
+        return adapters[data.__class__].copy(data) if keep and data is not part else data
+    return _integer(data)
+
+
+def _listed(part: Any) -> Any:
+    """The array of a nested list, in which arrays may be batched."""
+    if not _has_batched(part):
+        return adapters[float].asarray(to_list(part))
+    rows = [
+        _listed(p) if isinstance(p, (list, tuple)) else
+        raw(p) if is_array(raw(p)) else adapters[float].asarray(p)
+        for p in part
+    ]
+    made = OPS["stack"](rows, axis=0)
+    _check_positions(made)
+    return made
+
+
+def _has_batched(part: Any) -> bool:
+    if isinstance(part, (list, tuple)):
+        return any(map(_has_batched, part))
+    return raw(part).__class__ is Batched
+
+
+def _check_positions(data: Any) -> None:
+    """Refuse a mask that differs from example to example."""
+    if "bool" in str(data.dtype):
+        raise BatchedValueError(
+            "index inside vmap", "integers, or a mask that is the same for all examples",
+            "a mask that is another one for each, and would take another number of entries",
+            "choose with pullback.where(mask, x, 0)",
+        )
+
+
+def _bound(bound: Any) -> Any:
+    if bound is None or bound.__class__ is int:
+        return bound
+    bound = raw(bound)
+    if bound.__class__ is Batched:
+        raise BatchedValueError(
+            "slice inside vmap", "bounds that are the same for all examples",
+            "a bound that is another one for each",
+            "take as many from another start: x[start + pullback.arange(n)]",
+        )
+    return _integer(bound)
+
+
+def _integer(value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            "index", "integers, slices, None, Ellipsis, integer or boolean arrays",
+            f"a {type(value).__name__}",
+        ) from None
+
+
+def repeats(index: Any) -> bool:
+    """Whether an index has integer arrays, which may name an entry more than once."""
+    parts = index if index.__class__ is tuple else (index,)
+    return any(
+        hasattr(part, "dtype") and part.shape and "int" in str(part.dtype) for part in parts
+    )

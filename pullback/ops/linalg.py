@@ -1,0 +1,85 @@
+"""Linear algebra, a chapter that users find in `pullback.linalg`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.op import op
+from .products import matmul
+from .shaping import permute_dims, reshape
+
+__all__: list[str] = []
+
+
+@op(native="solve")
+def solve(x1: Any, x2: Any, /) -> Any:
+    """The solution x of x1 @ x = x2, of square matrices; leading axes broadcast.
+
+    x2   one vector where it has one axis, for every matrix; else matrices, a column a right side
+    Raises `SingularMatrixError` where x1 has no inverse, `ShapeError` for shapes that do not fit.
+
+    >>> import numpy as np
+    >>> solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0]))
+    array([1. , 0.5])
+    """
+
+
+def _columns(function: Any, *arrays: Any) -> Any:
+    """What a function of matrices makes of vectors, as matrices of one column."""
+    return function(*[x[..., None] for x in arrays])[..., 0]
+
+
+@solve.pullback("x1")
+def pullback_solve_x1(g: Any, x1: Any, out: Any) -> Any:
+    if len(g.shape) < len(x1.shape):  # x2 is a vector
+        g, out = g[..., None], out[..., None]
+    return -matmul(solve(x1.mT, g), out.mT)
+
+
+@solve.pullback("x2")
+def pullback_solve_x2(g: Any, x1: Any) -> Any:
+    if len(g.shape) < len(x1.shape):
+        return _columns(lambda b: solve(x1.mT, b), g)
+    return solve(x1.mT, g)
+
+
+@solve.pushforward("x1")
+def pushforward_solve_x1(t: Any, x1: Any, out: Any) -> Any:
+    if len(out.shape) < len(x1.shape):
+        return _columns(lambda x: -solve(x1, matmul(t, x)), out)
+    return -solve(x1, matmul(t, out))
+
+
+@solve.pushforward("x2")
+def pushforward_solve_x2(t: Any, x1: Any) -> Any:
+    return solve(x1, t)
+
+
+@solve.batching
+def batch_solve(x1: Any, x2: Any, *, hidden: tuple[bool, ...]) -> Any:
+    ranks = len(x1.shape) - hidden[0], len(x2.shape) - hidden[1]
+    if ranks[1] == 1:
+        if not hidden[1]:
+            return solve(x1, x2)
+        if not hidden[0]:  # the examples are columns, and each matrix is factored once
+            return _last_in_front(solve(x1, x2.mT))
+        return solve(x1, _stretched(x2[..., None], ranks[0]))[..., 0]
+    if ranks == (2, 2) and not hidden[0]:
+        size, rows, columns = x2.shape
+        found = solve(x1, reshape(permute_dims(x2, (1, 0, 2)), (rows, size * columns)))
+        return permute_dims(reshape(found, (rows, size, columns)), (1, 0, 2))
+    rank = max(ranks)
+    return solve(
+        _stretched(x1, rank) if hidden[0] else x1, _stretched(x2, rank) if hidden[1] else x2
+    )
+
+
+def _last_in_front(x: Any) -> Any:
+    rank = len(x.shape)
+    return permute_dims(x, (rank - 1, *range(rank - 1)))
+
+
+def _stretched(x: Any, rank: int) -> Any:
+    """x with axes of length 1 behind the hidden one, so that `rank` are seen."""
+    shape = tuple(x.shape)
+    return reshape(x, (shape[0], *(1,) * (rank + 1 - len(shape)), *shape[1:]))

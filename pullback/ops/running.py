@@ -1,0 +1,143 @@
+"""Running sums and products, and differences of neighbours.
+
+`cumulative_prod` divides by nothing, so any number of zeros is right.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.op import op
+from .creation import zeros_like
+from .joining import concat
+from .shaping import axes_of, expand_dims, flip, hidden_axes, moveaxis, reshape
+
+__all__ = ["cumulative_prod", "cumulative_sum", "diff"]
+
+
+@op(native="cumulative_sum", linear=True)
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The sums of the first 1, 2, … entries along an axis, which 1-d arrays need not name.
+
+    include_initial   begin with the sum of none, 0
+
+    >>> import pullback as pb
+    >>> pb.cumulative_sum(pb.tensor([1.0, 2.0, 3.0]))
+    Tensor([1., 3., 6.])
+    """
+
+
+@cumulative_sum.pullback("x")
+def pullback_cumulative_sum(g: Any, *, axis: int | None, include_initial: bool) -> Any:
+    axis = (axis or 0) % len(g.shape)
+    if include_initial:
+        g = _piece(g, axis, 1, None)
+    return flip(cumulative_sum(flip(g, axis=axis), axis=axis), axis=axis)
+
+
+@cumulative_sum.batching
+def batch_cumulative_sum(x: Any, *, axis: int | None, **how: Any) -> Any:
+    x, axis = _rows(x, axis, "cumulative_sum")
+    return cumulative_sum(x, axis=axis, **how)
+
+
+def _rows(x: Any, axis: int | None, who: str) -> tuple[Any, int | None]:
+    """The examples, numbers as rows of one, and the axis along which each is run through."""
+    x = x if len(x.shape) > 1 else expand_dims(x, axis=1)
+    rank = len(x.shape) - 1
+    if axis is None and rank > 1:
+        return x, None  # which the library refuses, as it does for one example
+    return x, hidden_axes(axis or 0, rank, who)[0]
+
+
+@op(native="cumulative_prod")
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The products of the first 1, 2, … entries along an axis, which 1-d arrays need not name.
+
+    include_initial   begin with the product of none, 1
+
+    >>> import pullback as pb
+    >>> pb.cumulative_prod(pb.tensor([1.0, 2.0, 3.0]))
+    Tensor([1., 2., 6.])
+    """
+
+
+@cumulative_prod.pullback("x")
+def pullback_cumulative_prod(
+    g: Any, x: Any, *, axis: int | None, include_initial: bool
+) -> Any:
+    # dx_j = (Π_{i<j} x_i) s_j, where s_j = g_j + x_{j+1} s_{j+1} sums over the outputs from j on.
+    if not x.shape:
+        return reshape(g[-1:], ())
+    axis = (axis or 0) % len(g.shape)
+    if include_initial:
+        g = _piece(g, axis, 1, None)
+    x, g = moveaxis(x, axis, -1), moveaxis(g, axis, -1)
+    return moveaxis(products_before(x) * _recurrence(g, x[..., 1:]), -1, axis)
+
+
+@cumulative_prod.pushforward("x")
+def pushforward_cumulative_prod(
+    t: Any, x: Any, *, axis: int | None, include_initial: bool
+) -> Any:
+    # dout_j = (Π_{i<j} x_i) dx_j + x_j dout_{j-1}: the same recurrence from the other end.
+    if not x.shape:
+        t, x = reshape(t, (1,)), reshape(x, (1,))
+    axis = (axis or 0) % len(x.shape)
+    x, t = moveaxis(x, axis, -1), moveaxis(t, axis, -1)
+    before = cumulative_prod(x, axis=-1, include_initial=True)
+    back = flip(before[..., :-1] * t, axis=-1)
+    t = flip(_recurrence(back, flip(x, axis=-1)[..., :-1]), axis=-1)
+    if include_initial:
+        t = concat([zeros_like(before[..., :1]), t], axis=-1)
+    return moveaxis(t, -1, axis)
+
+
+@cumulative_prod.batching
+def batch_cumulative_prod(x: Any, *, axis: int | None, **how: Any) -> Any:
+    x, axis = _rows(x, axis, "cumulative_prod")
+    return cumulative_prod(x, axis=axis, **how)
+
+
+def products_before(x: Any) -> Any:
+    """For each entry of the last axis the product of those before it."""
+    return cumulative_prod(x, axis=-1, include_initial=True)[..., :-1]
+
+
+def _recurrence(s: Any, factors: Any) -> Any:
+    """The solution of s_j = g_j + factors_j s_{j+1} along the last axis, given g, in log n steps.
+
+    After each step, s_j has summed over `step` entries, and factors_j leads from j to j + step.
+    """
+    n, step = s.shape[-1], 1
+    while step < n:
+        reached = s[..., :-step] + factors * s[..., step:]
+        s = concat([reached, s[..., n - step :]], axis=-1)
+        factors = factors[..., :-step] * factors[..., step:]
+        step *= 2
+    return s
+
+
+def _piece(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
+    return x[(*(slice(None),) * axis, slice(start, stop))]
+
+
+def diff(
+    x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None
+) -> Any:
+    """The differences of neighbours along an axis, taken n times; `prepend`, `append` join first.
+
+    >>> import pullback as pb
+    >>> pb.diff(pb.tensor([1.0, 4.0, 9.0, 16.0]), n=2)
+    Tensor([2., 2.])
+    """
+    (axis,) = axes_of(axis, len(x.shape), "diff")
+    parts = [part for part in (prepend, x, append) if part is not None]
+    x = concat(parts, axis=axis) if len(parts) > 1 else x
+    for _ in range(n):
+        x = _piece(x, axis, 1, None) - _piece(x, axis, None, -1)
+    return x

@@ -1,0 +1,265 @@
+"""The implicit function theorem as one recorded operation, for every solver.
+
+A solution x of F(x, θ) = 0 depends on θ as dx = -(∂F/∂x)⁻¹ ∂F/∂θ dθ, however it was found. θ is
+whatever tracked tensors F uses, arguments and closed-over ones alike: they are found by running F
+once, recorded, at the solution. A pull or a push runs F there again, so nothing is kept but x, and
+linked to what is differentiated, so the derivative has derivatives of any order.
+
+Source: Blondel et al., Efficient and Modular Implicit Differentiation (2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core import departures, writes
+from ..core import state as _state
+from ..core.batching import adapter_of
+from ..core.closing import is_older
+from ..core.cotangent import accumulate, wrapped
+from ..core.forward import advance
+from ..core.node import FREED, Leaf, Node, new, note, number, where
+from ..core.pull import pull, reached_ends
+from ..core.push import push
+from ..core.record import freed, user_line
+from ..core.tensor import Tensor, raw, wrap
+from ..errors import CaptureError, InplaceError
+from ..ops.linalg import solve
+from ..transforms.mapping import vmap
+from ..transforms.trace import END, Trace
+from .vectors import mapped_over, tags_of
+
+Function = Callable[..., Any]
+
+
+class Here(Trace):
+    """A function at a point, recorded in all that it depends on, to be differentiated there."""
+
+    def __init__(self, who: str, function: Function, xs: Sequence[Any]) -> None:
+        # The point is of a level that nobody outside records.
+        before = _state.change(watching=_state.EVERYTHING)
+        try:
+            super().__init__(who, function, xs, {}, range(len(xs)), level=_state.FORWARD)
+        finally:
+            _state.restore(before)
+
+    @property
+    def outside(self) -> list[Node]:
+        """The nodes from before the call that the results depend on, apart from the point."""
+        own = set(self.nodes)
+        roots = {o._node: None for o in self.outs if o._node is not None}
+        ends = reached_ends(roots, [(self.start, END)])
+        return [e for e in ends if e not in own and is_older(e, self.start)]
+
+    def follows(self, values: Sequence[Any]) -> bool:
+        """Whether somebody outside follows the results, or some other values."""
+        level = _state.state().mode & ~_state.SPECIAL
+        return self.is_outer() or any(
+            isinstance(v, Tensor) and v._node is not None and v._node.level <= level
+            for v in values
+        )
+
+    def pulled(self, cotangents: Sequence[Any], wanted: Sequence[Any] | None = None) -> list[Any]:
+        """The cotangents of some nodes (None: of the point's parts) as Tensors, None for zero."""
+        nodes = self.nodes if wanted is None else list(wanted)
+        outer = self.follows(cotangents)
+        record = outer or bool(_state.state().accumulators)
+        roots: dict[Node, Any] = {}
+        for out, g in zip(self.outs, cotangents, strict=True):
+            if out._node is not None and g is not None:
+                g = wrapped(out._out, g) if record else raw(g)
+                roots[out._node] = g if out._node not in roots else roots[out._node] + g
+        cls = self.outs[0]._out
+        before = _state.change(enabled=outer) if record else _state.pulling()
+        try:
+            found = pull(
+                roots, [n for n in nodes if n is not None], record=record, cls=cls, inner=True,
+                spans=[(self.start, END)],
+            )
+        finally:
+            _state.restore(before)
+        arrived = [None if n is None else found.get(n) for n in nodes]
+        lost = [n for n, g in zip(nodes, arrived, strict=True) if n is not None and g is None]
+        if lost:
+            departures.warn_of_lost(lost, self.start, self.who)
+        return [None if g is None else wrapped(cls, g) for g in arrived]
+
+    def pushed(self, tangents: dict[Node, Any]) -> list[Any]:
+        """The tangents of the results from those of some nodes, as Tensors, None for zero."""
+        outer = self.follows(list(tangents.values()))
+        record = outer or bool(_state.state().accumulators)
+        known = {n: wrapped(Tensor, t) if record else raw(t) for n, t in tangents.items()}
+        targets = [o._node for o in self.outs if o._node is not None]
+        before = _state.change(enabled=outer) if record else _state.pulling()
+        try:
+            found = push(known, targets, record=record, spans=[(self.start, END)])
+        finally:
+            _state.restore(before)
+        return [None if (t := found.get(o._node)) is None else wrapped(o._out, t)
+                for o in self.outs]
+
+    # Of one vector to another -----------------------------------------------------------------
+
+    def transposed(self, v: Any) -> Any:
+        """Jᵀ v."""
+        found = self.pulled([v])[0]
+        return zeros_like(self.leaves[0]) if found is None else found
+
+    def along(self, v: Any) -> Any:
+        """J v."""
+        found = self.pushed({self.leaves[0]._node: v})[0]
+        return zeros_like(self.outs[0]) if found is None else found
+
+    def matrix(self) -> Any:
+        """J, by one batched pull."""
+        x = self.leaves[0]
+        xp = adapter_of(x._data).namespace
+        rows = wrap(x._out, xp.eye(self.outs[0].shape[0], dtype=x.dtype))
+        return vmap(self.transposed)(rows)
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros, for each example where x is batched, with no history."""
+    from ..ops import zeros_like
+
+    return mapped_over(wrap(x._out, raw(zeros_like(x._data))), tags_of(x))
+
+
+# Nodes --------------------------------------------------------------------------------------
+
+
+class SolverNode(Node):
+    """A solution; `saved` has the arrays it consists of, `spaces` their forms if they are several.
+    """
+
+    __slots__ = ("cls", "spaces")
+
+    cls: type
+    spaces: list[Any]
+
+
+def begun(op: Any, parents: Sequence[Node | None], saved: Any, cls: type) -> Any:
+    """A node for a solution and whether it is for a pull; (None, False) when nobody records."""
+    now = _state.state()
+    levels = [p.level for p in parents if p is not None]
+    reverse = any(level <= now.mode & ~_state.SPECIAL for level in levels)
+    cut = reverse and now.closed is not None and now.closed.check(op, tuple(parents))
+    if cut or not levels or not (reverse or now.accumulators):
+        return None, False
+    node = new(SolverNode)
+    node.op, node.parents, node.saved, node.cls = op, tuple(parents), saved, cls
+    node.seq = number()
+    node.level = min(levels)
+    if now.lines:
+        note(node).line = user_line()
+    return node, reverse
+
+
+def check_as_before(node: Any, outside: Sequence[Node]) -> None:
+    """Raise unless a function that runs again is what it was when its node was recorded.
+
+    `GraphFreedError` when the node was let go, `InplaceError` for a tensor that was changed,
+    `CaptureError` for one that was not used then.
+    """
+    if node.saved is FREED:
+        raise freed(node)
+    known = set(node.parents)
+    for p in outside:
+        if p not in known:
+            raise CaptureError(
+                f"derivative of {where(node)}", "the tracked tensors it used before",
+                "another one", "let the function do the same each time it is called",
+            )
+        if isinstance(p, Leaf) and max(p.seq, writes.version(p.data)) > node.seq:
+            raise InplaceError(
+                f"derivative of {where(node)}", "the tensors its function uses, as they were",
+                "one that was assigned or written since", "ask for gradients before updating",
+            )
+
+
+class Implicit:
+    """The operation of one solution of residual(x) = 0, for vectors.
+
+    linear     solves linear systems: `linear(matvec, b)`; None is by the dense matrix
+    product    the Jacobian's product with a vector, where it is known without differentiating
+    symmetric  the Jacobian is, so that this is the product with its transpose, too
+    """
+
+    keeps = True
+    differentiable = True
+
+    def __init__(
+        self, name: str, residual: Function, linear: Any = None, product: Function | None = None,
+        symmetric: bool = False,
+    ) -> None:
+        self.name, self.residual, self.linear = name, residual, linear
+        self.product, self.symmetric = product, symmetric
+        self.overrides = _state.state().overrides
+
+    def recorded(self, x: Any) -> Any:
+        """A solution without history, with this behind it."""
+        if not _state.state().mode:
+            return wrap(x._out, x._data)
+        before = _state.change(accumulators=(), closed=None, lines=False)
+        try:
+            here = Here(self.name, self.residual, [x])
+            parents, tags = here.outside, tags_of(here.outs[0])
+        finally:
+            _state.restore(before)
+        x = mapped_over(x, tags)
+        node, reverse = begun(self, parents, (x._data,), x._out)
+        if node is None:
+            return wrap(x._out, x._data)
+        node.shape, node.dtype = x._data.shape, x.dtype
+        made = advance(node, reverse, x._out) if _state.state().accumulators else node
+        return wrap(x._out, x._data, made)
+
+    def _here(self, node: Any, record: bool) -> Here:
+        check_as_before(node, ())
+        x = wrap(node.cls, node.saved[0], node if record else None)
+        before = _state.change(overrides=self.overrides)
+        if not record:
+            _state.change(accumulators=())
+        try:
+            here = Here(self.name, self.residual, [x])
+        finally:
+            _state.restore(before)
+        check_as_before(node, here.outside)
+        return here
+
+    def _solved(self, here: Here, b: Any, *, transposed: bool) -> Any:
+        if self.linear is None:
+            matrix = here.matrix()
+            return solve(matrix.mT if transposed else matrix, b)
+        from .linear import solved
+
+        if transposed and not self.symmetric:
+            return solved(here.transposed, b, self.linear, False, self.name)
+        return solved(self.product or here.along, b, self.linear, self.symmetric, self.name)
+
+    def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
+        """One step of a first-order pull."""
+        self.step(node, g, cotangents, None, False, node.cls)
+
+    def step(
+        self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
+        record: bool, cls: type,
+    ) -> None:
+        """One step of any pull: -(∂F/∂θ)ᵀ (∂F/∂x)⁻ᵀ g."""
+        here = self._here(node, record)
+        u = self._solved(here, wrapped(node.cls, g), transposed=True)
+        wanted = [p for p in node.parents if needed is None or p in needed]
+        for parent, r in zip(wanted, here.pulled([-u], wanted), strict=True):
+            if r is not None:
+                accumulate(cotangents, parent, r if record else raw(r))
+
+    def push(self, node: Any, tangents: Sequence[Any], record: bool, cls: type) -> Any:
+        """The tangent: -(∂F/∂x)⁻¹ (∂F/∂θ) θ̇."""
+        here = self._here(node, record)
+        known = {p: t for p, t in zip(node.parents, tangents, strict=True) if t is not None}
+        t = here.pushed(known)[0]
+        if t is None:
+            return None
+        t = -self._solved(here, t, transposed=False)
+        return t if record else raw(t)

@@ -1,0 +1,252 @@
+"""Equations: `root` and `fixed_point`, with the derivative of the solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from ..core import state as _state
+from ..core.tensor import wrap
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ConvergenceError,
+    SingularMatrixError,
+    suggestion,
+)
+from ..ops import abs, max, maximum, sum, vector_norm, where
+from ..ops.linalg import solve
+from .implicit import Here, Implicit
+from .linear import solver_of, vector_of
+from .vectors import (
+    Form,
+    Joint,
+    everywhere,
+    largest,
+    mapped_over,
+    precision,
+    tags_of,
+    unrecorded,
+)
+
+Equation = Callable[[Any], Any]
+
+
+def root(
+    f: Callable[..., Any], x0: Any, *args: Any, method: Any = None, tol: float | None = None,
+    maxiter: int | None = None, linear_solver: Any = "dense",
+) -> Any:
+    """The x with f(x, *args) = 0 near x0, in x0's structure.
+
+    f              gives as many numbers as x has; it may close over tracked tensors
+    method         None: Newton's, with steps halved until |f| falls; a name of
+                   `scipy.optimize.root`'s; or a function `method(f, x0)`, of one argument
+                   and in x0's structure
+    tol            of the largest |f|, in units of 1 or the largest |f(x0)|, if that is larger;
+                   by default eps^(3/4). To SciPy's methods it is their own `tol`
+    maxiter        the largest number of steps; Newton's takes 100 at most
+    linear_solver  how the derivative solves with the Jacobian: see `linear_solve`
+
+    Differentiable in args and in what f closes over, in both modes and to any order, by the
+    implicit function theorem; the steps are not differentiated, and x0 has a gradient of zeros.
+    Under `vmap`, Newton's method works on all examples at once, each until it has converged;
+    SciPy's work on them as one large system.
+
+    Raises `ConvergenceError` where no solution is found, `ShapeError` where f gives another number
+    of numbers.
+
+    >>> import pullback as pb
+    >>> pb.root(lambda x, a: x * x - a, 1.0, 2.0)
+    Tensor(1.41421356)
+    >>> pb.grad(lambda a: pb.root(lambda x: x * x - a, 1.0))(4.0)
+    Tensor(0.25)
+    """
+    linear = solver_of(linear_solver, "linear_solver", "root")
+    form = Form(x0, "root")
+    residual = form.between(f, args)
+    before = unrecorded()
+    try:
+        start = form.vector(form.rebuild(form.parts))
+        if method is None:
+            with numpy.errstate(all="ignore"):  # a step may lead anywhere
+                x = _newton(residual, start, tol, 100 if maxiter is None else maxiter)
+        elif isinstance(method, str):
+            x = _by_scipy(residual, start, method, tol, maxiter)
+        elif callable(method):
+            found = method(lambda x: f(x, *args), form.tree(start))
+            x = vector_of(form.vector(found), start, "root")
+        else:
+            raise ArgumentTypeError(
+                "argument `method` of root", "None, a name of scipy.optimize.root's, or a function",
+                f"a {type(method).__name__}",
+            )
+    finally:
+        _state.restore(before)
+    return form.tree(Implicit("root", residual, linear).recorded(x))
+
+
+def fixed_point(
+    f: Callable[..., Any], x0: Any, *args: Any, tol: float | None = None, maxiter: int = 1000,
+    linear_solver: Any = "dense",
+) -> Any:
+    """The x with f(x, *args) = x, in x0's structure, by applying f again and again.
+
+    tol   of the largest change in a step, in units of 1 or the largest entry, if that is larger;
+          by default eps^(3/4)
+
+    Derivatives and `linear_solver` are as those of `root`. Raises `ConvergenceError` after maxiter
+    steps.
+
+    >>> import pullback as pb
+    >>> pb.fixed_point(pb.cos, 1.0)
+    Tensor(0.73908513)
+    >>> pb.grad(lambda a: pb.fixed_point(lambda x: 0.5 * x + a, 0.0))(3.0)
+    Tensor(2.)
+    """
+    linear = solver_of(linear_solver, "linear_solver", "fixed_point")
+    form = Form(x0, "fixed_point")
+    step = form.between(f, args)
+    before = unrecorded()
+    try:
+        x = _iterated(step, form.vector(form.rebuild(form.parts)), tol, maxiter)
+    finally:
+        _state.restore(before)
+    return form.tree(Implicit("fixed_point", lambda v: v - step(v), linear).recorded(x))
+
+
+def _iterated(step: Equation, x: Any, tol: float | None, maxiter: int) -> Any:
+    tol = precision(x.dtype) if tol is None else tol
+    done, change = _size(x) < 0, _size(x)
+    for _ in range(maxiter):
+        new = where(done, x, step(x))
+        change = _size(new - x) / maximum(_size(new), 1.0)
+        x, done = new, change <= tol
+        if everywhere(done):
+            return x
+    raise ConvergenceError(
+        "`fixed_point`", f"steps of at most {tol:.2g}",
+        f"steps up to {largest(change):.3g} after {maxiter} iterations",
+        "begin nearer to the solution, or find it by root(lambda x: f(x) - x, x0)",
+    )
+
+
+def _size(x: Any) -> Any:
+    """The largest absolute value, of each example."""
+    return max(abs(x)) if x.shape[0] else sum(x)
+
+
+# Methods --------------------------------------------------------------------------------------
+
+
+def _newton(residual: Equation, x: Any, tol: float | None, maxiter: int) -> Any:
+    """Newton's method with halved steps, on all examples of a vmap at once.
+
+    One step is taken after |f| is small enough, which doubles the right digits.
+    """
+    tol = precision(x.dtype) if tol is None else tol
+    x = mapped_over(x, tags_of(residual(x)))
+    here = Here("root", residual, [x])
+    r = _value(here)
+    small = tol * maximum(_size(r), 1.0)
+    near, done = _size(r) <= small, _size(r) < 0
+    for count in range(maxiter):
+        try:
+            step = _step(here, r, near | done)
+        except SingularMatrixError:
+            raise _stuck(r, count, small, "the Jacobian is singular") from None
+        x, here, fell = _descended(residual, x, here, step, near | done)
+        r = _value(here)
+        # At the limit of rounding |f| does not fall any more, and steps are tiny.
+        tiny = _size(step) <= precision(x.dtype) ** 0.5 * maximum(_size(x), 1.0)
+        done = done | near | (tiny & ~fell)
+        if everywhere(done):
+            return x
+        near = _size(r) <= small
+        if not everywhere(fell | done):
+            raise _stuck(r, count + 1, small, "|f| does not fall along Newton's step")
+    raise _stuck(r, maxiter, small, "")
+
+
+def _value(here: Here) -> Any:
+    return wrap(here.outs[0]._out, here.outs[0]._data)
+
+
+def _step(here: Here, r: Any, settled: Any) -> Any:
+    """Newton's step."""
+    matrix = here.matrix()
+    try:
+        return -solve(matrix, r)
+    except SingularMatrixError:  # which does not matter where no step is needed
+        unit = numpy.eye(r.shape[0], dtype=r.dtype)
+        return where(settled, 0.0, -solve(where(settled, unit, matrix), r))
+
+
+def _descended(
+    residual: Equation, x: Any, here: Here, step: Any, settled: Any
+) -> tuple[Any, Here, Any]:
+    """The point after a step, halved until |f| falls; and for each example, whether it did."""
+    length = vector_norm(_value(here))
+    scale: Any = 1.0
+    for _ in range(_HALVINGS):
+        trial = x + scale * step
+        there = Here("root", residual, [trial])
+        fell = vector_norm(_value(there)) < length
+        if everywhere(fell):
+            return trial, there, fell
+        if everywhere(fell | settled):
+            break
+        scale = where(fell | settled, scale, 0.5 * scale)
+    x = where(fell, trial, x)
+    return x, Here("root", residual, [x]), fell
+
+
+_HALVINGS = 40
+
+
+def _stuck(r: Any, count: int, small: Any, why: str) -> ConvergenceError:
+    return ConvergenceError(
+        "`root`", f"|f| of at most {largest(small):.2g}",
+        f"{largest(r):.3g} after {count} iterations{': ' if why else ''}{why}",
+        "begin nearer to the solution, allow more iterations or a larger tol, or pass a method",
+    )
+
+
+def _by_scipy(
+    residual: Equation, x: Any, method: str, tol: float | None, maxiter: int | None
+) -> Any:
+    from scipy import optimize
+
+    if method not in _METHODS:
+        raise ArgumentError(
+            "argument `method` of root", f"None, a function, or one of {', '.join(_METHODS)}",
+            repr(method), suggestion(method, _METHODS),
+        )
+    joint = Joint(x, tags_of(x, residual(x)))
+    options = {} if maxiter is None else {_LIMIT.get(method, "maxiter"): maxiter}
+    jac = None
+    if method in _LIMIT and not joint.tags:
+
+        def jac(vector: Any) -> Any:
+            return Here("root", residual, [joint.tensor(vector)]).matrix().numpy()
+
+    found = optimize.root(
+        joint.between(residual), joint.plain(x), method=method, jac=jac, options=options,
+        tol=precision(x.dtype) if tol is None else tol,
+    )
+    if not found.success:
+        raise ConvergenceError(
+            f"`root` by SciPy's {method!r}", "a solution",
+            f"|f| up to {numpy.abs(found.fun).max():.3g}: {' '.join(found.message.split())}",
+            "begin nearer to the solution, or leave out `method`",
+        )
+    return joint.tensor(found.x)
+
+
+_METHODS = (
+    "hybr", "lm", "broyden1", "broyden2", "anderson", "linearmixing", "diagbroyden",
+    "excitingmixing", "krylov", "df-sane",
+)
+_LIMIT = {"hybr": "maxfev", "lm": "maxiter"}
+"""SciPy's methods that use a Jacobian -> their name for the number of steps."""

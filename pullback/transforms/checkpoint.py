@@ -1,0 +1,255 @@
+"""`checkpoint`: less memory, by computing again in the pull what was not kept."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core import state as _state
+from ..core import writes
+from ..core.closing import Captured, is_older
+from ..core.cotangent import accumulate
+from ..core.draws import Draws
+from ..core.forward import Accumulator, advance, fresh, output_node
+from ..core.node import FREED, Leaf, Node, new, number, where
+from ..core.pull import pull, reached_ends
+from ..core.record import freed
+from ..core.several import picked
+from ..core.tensor import Tensor, is_inexact, raw, wrap
+from ..errors import ArgumentError, CaptureError, InplaceError
+from ..trees import flatten, leaves
+from .trace import END, as_output
+
+
+def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the values and derivatives of `fun`, that keeps only its arguments.
+
+    What the derivative needs of what `fun` computes is computed again, by a second run, when a
+    pull comes to it. Gradients also go to tracked tensors that `fun` closes over. Random numbers
+    are drawn again as they were. Nests; works in every direction and order, and as a decorator.
+
+    `fun` must do the same in its second run: a variable or tensor that was assigned or written in
+    between raises `InplaceError`, a tensor that was not used before `CaptureError`.
+
+    As `jax.checkpoint`, `torch.utils.checkpoint` and `tf.recompute_grad`. Source: Griewank and
+    Walther, Evaluating Derivatives (2008), chapter 12.
+
+    >>> import pullback as pb
+    >>> pb.grad(pb.checkpoint(lambda x: pb.sin(pb.exp(x))))(0.0)
+    Tensor(0.54030231)
+    """
+
+    @functools.wraps(fun)
+    def checkpointed(*args: Any, **keywords: Any) -> Any:
+        now = _state.state()
+        if not now.mode & ~_state.SPECIAL:  # nobody pulls, so nothing would be kept
+            return fun(*args, **keywords)
+        call = _Call(fun, args, keywords)
+        out = call.first()
+        flat, rebuild = flatten(out)
+        outs = [as_output(v, f"checkpoint of `{call.name}`") for v in flat]
+        return rebuild(call.recorded(outs))
+
+    return checkpointed
+
+
+def checkpoint_sequential(
+    functions: Sequence[Callable[[Any], Any]], x: Any, *, segments: int | None = None
+) -> Any:
+    """f_n(… f_2(f_1(x))), keeping only what goes between segments of the chain.
+
+    segments   left out, √n of them: a chain of n steps then takes memory for 2 √n, and time for
+               one more run
+
+    Raises `ArgumentError` for a number of segments below 1.
+
+    >>> import pullback as pb
+    >>> step = lambda x: pb.sin(x) + x
+    >>> pb.grad(lambda x: pb.checkpoint_sequential([step] * 9, x))(0.0)
+    Tensor(512.)
+    """
+    count = len(functions)
+    if segments is None:
+        segments = max(1, math.isqrt(count))
+    if segments < 1:
+        raise ArgumentError(
+            "argument `segments` of checkpoint_sequential", "a number of 1 or more", str(segments)
+        )
+    length = max(1, math.ceil(count / segments))
+    for begin in range(0, count, length):
+        x = checkpoint(_in_turn(functions[begin : begin + length]))(x)
+    return x
+
+
+def _in_turn(functions: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    def segment(x: Any) -> Any:
+        for function in functions:
+            x = function(x)
+        return x
+
+    return segment
+
+
+class _Node(Node):
+    """A checkpointed call; `saved` is the arguments' arrays, `op` what runs again."""
+
+    __slots__ = ("cls", "spaces")
+
+    cls: type
+    spaces: list[Any]
+
+
+class _Call:
+    """One call of a checkpointed function: the operation of its node."""
+
+    keeps = True
+    differentiable = True
+
+    def __init__(self, fun: Callable[..., Any], args: Any, keywords: Any) -> None:
+        self.fun = fun
+        self.name = f"checkpoint({getattr(fun, '__name__', 'function')})"
+        self.draws = Draws()
+        self.flat, self.rebuild = flatten((args, keywords))
+        level = self.level = _state.state().mode & ~_state.SPECIAL
+        nodes = [x._node if isinstance(x, Tensor) else None for x in self.flat]
+        self.tracked = [
+            i for i, n in enumerate(nodes)
+            if n is not None and (n.level <= level or n.level == _state.FORWARD)
+        ]
+        self.parents = [nodes[i] for i in self.tracked]
+        self.captured: list[Node] = []
+
+    def first(self) -> Any:
+        """The first run, of which nothing is kept."""
+        seen = list(self.flat)
+        for i in self.tracked:
+            seen[i] = wrap(seen[i]._out, seen[i]._data)
+        guard = Captured()
+        before = _state.change(closed=guard)
+        try:
+            with self.draws.record():
+                out = self._run(seen)
+        finally:
+            _state.restore(before)
+        self.captured = list(guard.nodes)
+        return out
+
+    def _run(self, flat: list[Any]) -> Any:
+        args, keywords = self.rebuild(flat)
+        return self.fun(*args, **keywords)
+
+    def recorded(self, outs: list[Any]) -> list[Any]:
+        """The outputs, with this call behind them."""
+        parents = (*self.parents, *self.captured)
+        now = _state.state()
+        reverse = any(p.level <= now.mode & ~_state.SPECIAL for p in parents if p is not None)
+        cut = now.closed is not None and now.closed.check(self, parents)
+        if cut or not parents or not outs or not (reverse or now.accumulators):
+            return [wrap(o._out, o._data) for o in outs]
+        node = new(_Node)
+        node.op, node.parents = self, parents
+        node.saved = tuple(raw(self.flat[i]) for i in self.tracked)
+        for i in self.tracked:  # the node has the arrays, and lets go of them
+            self.flat[i] = self.flat[i]._out
+        node.seq = number()
+        node.level = min(p.level for p in parents if p is not None)
+        node.cls = outs[0]._out
+        node.shape, node.dtype = (), None
+        node.spaces = [(o._data.shape, o._data.dtype) for o in outs]
+        behind = advance(node, reverse, node.cls) if now.accumulators else None
+        made = []
+        for i, o in enumerate(outs):
+            end: Node | None = None
+            if is_inexact(o._data):
+                end = picked(node, i, o._data) if reverse else None
+                end = output_node(behind, end, i, o._data)
+            made.append(wrap(o._out, o._data, end))
+        return made
+
+    # The second run -------------------------------------------------------------------------
+
+    def _arguments(self, node: Any, *, linked: bool) -> tuple[list[Any], list[Any]]:
+        """The arguments, those that are tracked as leaves of their own; and these alone."""
+        if node.saved is FREED:
+            raise freed(node)
+        writes.check(node)
+        for p in self.captured:
+            if isinstance(p, Leaf) and max(p.seq, writes.version(p.data)) > node.seq:
+                raise InplaceError(
+                    f"second run of {where(node)}", "the tensors it closes over as they were",
+                    "one that was assigned or written since", "ask for gradients before updating",
+                )
+        own, seen = [], list(self.flat)
+        for i, data, parent in zip(self.tracked, node.saved, self.parents, strict=True):
+            seen[i] = wrap(self.flat[i], data, parent if linked else None)
+            own.append(seen[i])
+        return seen, own
+
+    def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
+        """One step of a first-order pull."""
+        self.step(node, g, cotangents, None, False, node.cls)
+
+    def step(
+        self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
+        record: bool, cls: type,
+    ) -> None:
+        """One step of any pull: run again, recorded, and pull through that."""
+        seen, own = self._arguments(node, linked=record)
+        # What was followed in the first run, by whatever tapes were open then.
+        watching = self.level if self.level > _state.REQUIRED else 0
+        before = _state.change(enabled=True, watching=watching, tapes=())
+        if not record:
+            _state.change(accumulators=())
+        try:
+            for k, i in enumerate(self.tracked):
+                seen[i] = own[k] = fresh(own[k], _state.REQUIRED)
+            start = number()
+            with self.draws.replay():
+                outs = [as_output(v, self.name) for v in leaves(self._run(seen))]
+            roots: dict[Node, Any] = {}
+            for out, c in zip(outs, g, strict=True):
+                if c is not None and out._node is not None:
+                    old = roots.get(out._node)
+                    roots[out._node] = c if old is None else old + c
+            wanted = [*(x._node for x in own), *self.captured]
+            self._check_captured(roots, wanted, start, node)
+        finally:
+            _state.restore(before)
+        found = pull(roots, wanted, record=record, spans=[(start, END)], cls=cls, inner=True)
+        for parent, end in zip(node.parents, wanted, strict=True):
+            r = found.get(end)
+            if r is not None and (needed is None or parent in needed):
+                accumulate(cotangents, parent, r)
+
+    def _check_captured(
+        self, roots: dict[Node, Any], wanted: list[Any], start: int, node: Node
+    ) -> None:
+        known = set(wanted)
+        for end in reached_ends(roots, [(start, END)]):
+            older = is_older(end, start)
+            if older and end not in known and end.level <= self.level:
+                raise CaptureError(
+                    f"second run of {where(node)}", "the tensors from outside that it used before",
+                    "another tracked tensor", "let the function do the same each time it is called",
+                )
+
+    def push(self, node: Any, tangents: Sequence[Any], record: bool, cls: type) -> list[Any]:
+        """The tangents of the outputs: run again, along those of the arguments."""
+        seen, _ = self._arguments(node, linked=record)
+        sweep = Accumulator()
+        ts = list(tangents)
+        for i, t in zip(self.tracked, ts, strict=False):
+            if t is not None:
+                seen[i] = sweep.watch(seen[i], t)
+        for p, t in zip(self.captured, ts[len(self.tracked) :], strict=True):
+            if t is not None:
+                sweep.tangents[p] = t
+        before = sweep.activate()
+        try:
+            with self.draws.replay():
+                outs = [as_output(v, self.name) for v in leaves(self._run(seen))]
+            return [sweep.tangent(o) for o in outs]
+        finally:
+            _state.restore(before)

@@ -1,0 +1,301 @@
+"""Transformations by forward mode: `jvp`, `linearize`, `jacfwd`; and what is made of both."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core import state as _state
+from ..core.cotangent import wrapped
+from ..core.forward import Accumulator, untracked
+from ..core.op import OPS
+from ..core.push import into, push
+from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
+from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from ..trees import flatten
+from .mapping import vmap
+from .reverse import bases, grad, jacrev
+from .trace import END, Argnums, Trace, as_output, places
+
+
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
+    has_aux: bool = False,
+) -> Any:
+    """The value of `fun(*primals)`, and its derivative along the tangents.
+
+    primals, tangents  tuples or lists of as many structures of the same form; a tangent has its
+                       primal's shape, and is converted to its dtype
+    has_aux            fun returns (value, aux), and so does this, at the end
+
+    The tangents are computed while `fun` runs, and nothing is kept: memory does not grow with the
+    length of the program. Through gradients that were only written as VJPs too, by transposing
+    them. Raises `ArgumentError` for structures that differ, `ShapeError` for shapes that do.
+
+    >>> import pullback as pb
+    >>> pb.jvp(pb.sin, (0.0,), (2.0,))
+    (Tensor(0.), Tensor(2.))
+    """
+    who = f"jvp of `{getattr(fun, '__name__', 'a function')}`"
+    for given, name in ((primals, "primals"), (tangents, "tangents")):
+        if not isinstance(given, (tuple, list)):
+            raise ArgumentTypeError(
+                f"argument `{name}` of {who}", "a tuple or list, an entry an argument",
+                f"a {type(given).__name__}", f"write jvp(f, (x,), (t,)): {name}=({name[0]},)",
+            )
+    flat, rebuild = flatten(tuple(primals))
+    ts, _ = flatten(tuple(tangents))
+    if len(flat) != len(ts):
+        raise ArgumentError(
+            f"argument `tangents` of {who}",
+            f"a structure like the primals', of {len(flat)} leaves",
+            f"one of {len(ts)}",
+        )
+    sweep = Accumulator()
+    seen = [_watched(sweep, x, t, i, who) for i, (x, t) in enumerate(zip(flat, ts, strict=True))]
+    before = sweep.activate()
+    try:
+        out = fun(*rebuild(seen))
+    finally:
+        _state.restore(before)
+    aux = None
+    if has_aux:
+        if not isinstance(out, tuple) or len(out) != 2:
+            raise ArgumentTypeError(
+                who, "a function that returns (value, aux), for has_aux=True",
+                f"one that returns a {type(out).__name__}",
+            )
+        out, aux = out[0], _released(out[1])
+    values, rebuild_out = flatten(out)
+    outs = [as_output(v, who) for v in values]
+    value = rebuild_out([untracked(o) for o in outs])
+    tangent = rebuild_out([_tangent(sweep, o) for o in outs])
+    return (value, tangent, aux) if has_aux else (value, tangent)
+
+
+def _released(aux: Any) -> Any:
+    flat, rebuild = flatten(aux)
+    return rebuild([untracked(v) for v in flat])
+
+
+def _watched(sweep: Accumulator, x: Any, t: Any, i: int, who: str) -> Any:
+    """A primal with its tangent; with none (None, or for integers) as it is."""
+    if x is None:
+        return None
+    x = x if isinstance(x, Tensor) else Tensor(to_array(x))
+    if t is None:
+        return x
+    return sweep.watch(x, tangent_of(x, t, f"tangent {i} of {who}"))
+
+
+def tangent_of(x: Any, t: Any, who: str) -> Any:
+    """A tangent in the space of its primal, raw unless it is tracked.
+
+    Raises `ShapeError`, `DtypeError` for one that is not in it.
+    """
+    t = t if isinstance(t, Tensor) else Tensor(to_array(t))
+    if not is_inexact(x._data):
+        raise DtypeError(
+            who, "None, as the primal is of integers", f"dtype {t.dtype} for {x.dtype}",
+            "pass floats as primals: 3.0 and not 3, or pullback.astype(x, pullback.float64)",
+        )
+    if t.shape != x.shape:
+        raise ShapeError(who, f"the primal's shape {x.shape}", f"shape {t.shape}")
+    if t.dtype != x.dtype:
+        if t.dtype.kind == "c" and x.dtype.kind != "c":
+            raise DtypeError(who, f"a real dtype, as the primal's {x.dtype}", f"dtype {t.dtype}")
+        t = OPS["astype"](t, x.dtype)
+    return t if t._node is not None else t._data
+
+
+def _tangent(sweep: Accumulator, out: Any) -> Any:
+    t = sweep.tangent(out)
+    if t is None:
+        return wrap(out._out, OPS["zeros_like"](out._data))
+    return untracked(wrapped(out._out, t))
+
+
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of `fun(*primals)`, and the function that carries tangents forward there.
+
+    `fun` runs once; its derivative can then be asked for along any number of tangents, a tuple of
+    arguments in the primals' structures. With has_aux, fun returns (value, aux), and so does this,
+    at the end.
+
+    >>> import pullback as pb
+    >>> value, push = pb.linearize(pb.sin, 0.0)
+    >>> push(2.0), push(3.0)
+    (Tensor(2.), Tensor(3.))
+    """
+    trace = Trace(
+        "linearize", fun, primals, {}, range(len(primals)), has_aux=has_aux, allow="complex int"
+    )
+
+    def pushed(*tangents: Any) -> Any:
+        ts, _ = flatten(tuple(tangents))
+        if len(ts) != len(trace.leaves):
+            raise ArgumentError(
+                f"tangents of {trace.who}", f"as many leaves as the primals, {len(trace.leaves)}",
+                f"{len(ts)}",
+            )
+        given = {}
+        for i, (x, t) in enumerate(zip(trace.leaves, ts, strict=True)):
+            if x is not None and t is not None:
+                t = tangent_of(x, t, f"tangent {i} of {trace.who}")
+                given[x._node] = t
+        before = _state.state()
+        level = before.mode & ~_state.SPECIAL
+        outer = trace.is_outer() or any(
+            isinstance(t, Tensor) and t._node is not None and t._node.level <= level
+            for t in given.values()
+        )
+        record = outer or bool(before.accumulators)
+        given = {n: wrapped(Tensor, t) if record else raw(t) for n, t in given.items()}
+        targets = [o._node for o in trace.outs if o._node is not None]
+        if not outer:
+            before = _state.change(enabled=False) if record else _state.pulling()
+        try:
+            found = push(given, targets, record=record, spans=[(trace.start, END)])
+        finally:
+            _state.restore(before)
+        return trace.rebuild([_arrived(o, found) for o in trace.outs])
+
+    value = trace.rebuild(trace.released())
+    return (value, pushed, trace.aux) if has_aux else (value, pushed)
+
+
+def _arrived(out: Any, found: dict[Any, Any]) -> Any:
+    t = found.get(out._node)
+    if t is None:
+        return wrap(out._out, OPS["zeros_like"](out._data))
+    return wrapped(out._out, into(t, out._node))
+
+
+def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tuple[Any, ...]]:
+    """The transpose of a linear function: cotangents of its value to those of its arguments.
+
+    primals  give the shapes and dtypes; their values do not matter
+    The plain transpose, with no conjugation for complex numbers.
+
+    >>> import pullback as pb
+    >>> transposed = pb.linear_transpose(lambda x: 3.0 * x, pb.tensor([0.0, 0.0]))
+    >>> transposed(pb.tensor([1.0, 2.0]))
+    (Tensor([3., 6.]),)
+    """
+    flat, rebuild = flatten(tuple(primals))
+    zeros = [OPS["zeros_like"](x if isinstance(x, Tensor) else Tensor(to_array(x))) for x in flat]
+    trace = Trace("linear_transpose", fun, rebuild(zeros), {}, range(len(primals)))
+
+    def transposed(cotangent: Any) -> tuple[Any, ...]:
+        gs, _ = flatten(cotangent)
+        if len(gs) != len(trace.outs):
+            raise ArgumentError(
+                f"cotangent of {trace.who}", f"as many leaves as the value, {len(trace.outs)}",
+                f"{len(gs)}",
+            )
+        return tuple(trace.trees(trace.pull(gs, plain=True)))
+
+    return transposed
+
+
+def jacfwd(
+    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
+    holomorphic: bool = False, *, chunk_size: int | None = None, randomness: str = "same",
+) -> Callable[..., Any]:
+    """A function that answers with the Jacobian of `fun`, by one run with batched tangents.
+
+    Cheaper than `jacrev` where the argument has fewer entries than the value; the shapes and the
+    arguments are `jacrev`'s. `randomness` is `vmap`'s: what `fun` draws is one for all tangents.
+
+    >>> import pullback as pb
+    >>> pb.jacfwd(lambda x: pb.stack([x, x * x]))(3.0)
+    Tensor([1., 6.])
+    """
+
+    @functools.wraps(fun)
+    def jacobian(*args: Any, **keywords: Any) -> Any:
+        wanted, many = places(argnums, len(args), "jacfwd")
+        flat, rebuild = flatten([args[i] for i in wanted])
+        leaves = [x if isinstance(x, Tensor) else Tensor(to_array(x)) for x in flat]
+        _check_arguments(leaves, fun, holomorphic)
+        kept: list[Any] = []
+
+        def along(*ts: Any) -> Any:
+            def of(*xs: Any) -> Any:
+                seen = list(args)
+                for i, x in zip(wanted, rebuild(list(xs)), strict=True):
+                    seen[i] = x
+                return fun(*seen, **keywords)
+
+            _, tangent, *aux = jvp(of, leaves, ts, has_aux)
+            kept[:] = aux
+            flat_out, rebuild_out = flatten(tangent)
+            kept.append(rebuild_out)
+            return flat_out
+
+        along_all = vmap(along, out_axes=-1, chunk_size=chunk_size, randomness=randomness)
+        columns = along_all(*bases(leaves))
+        rebuild_out = kept.pop()
+        answer = rebuild_out([_split(c, leaves, rebuild, many) for c in columns])
+        return (answer, kept[0]) if has_aux else answer
+
+    return jacobian
+
+
+def _check_arguments(leaves: list[Any], fun: Any, holomorphic: bool) -> None:
+    for i, x in enumerate(leaves):
+        if x.dtype.kind != ("c" if holomorphic else "f"):
+            raise DtypeError(
+                f"leaf {i} of the arguments of jacfwd of `{getattr(fun, '__name__', 'it')}`",
+                "a complex dtype, for holomorphic=True" if holomorphic else "a real floating dtype",
+                f"dtype {x.dtype}",
+            )
+
+
+def _split(column: Any, leaves: list[Any], rebuild: Any, many: bool) -> Any:
+    """The Jacobian of one output, whose last axis counts all arguments' entries, by argument."""
+    parts, start = [], 0
+    shape = column.shape[:-1]
+    for x in leaves:
+        size = math.prod(x.shape)
+        parts.append(OPS["reshape"](column[..., start : start + size], (*shape, *x.shape)))
+        start += size
+    found = rebuild(parts)
+    return tuple(found) if many else found[0]
+
+
+def hessian(
+    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
+    holomorphic: bool = False, *, chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """A function that answers with the second derivatives of `fun`, by one batched pull.
+
+    For one number and an argument of shape r, the answer has shape (*r, *r); for structures, the
+    argument's structure in each place of itself. Zeros where the derivative is zero.
+
+    >>> import pullback as pb
+    >>> pb.hessian(lambda x: x[0] * x[0] * x[1])(pb.tensor([1.0, 2.0]))
+    Tensor([[4., 2.],
+            [2., 0.]])
+    """
+    first = jacrev(fun, argnums, has_aux, holomorphic)
+    return jacrev(first, argnums, has_aux, holomorphic, chunk_size=chunk_size)
+
+
+def hvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
+    argnums: Argnums = 0,
+) -> Any:
+    """The Hessian of `fun` at the primals, times the tangents: forward over reverse.
+
+    In the structure of the argument that is differentiated (of a tuple, for several argnums).
+
+    >>> import pullback as pb
+    >>> pb.hvp(lambda x: pb.sum(x * x * x), (pb.tensor([1.0, 2.0]),), (pb.tensor([1.0, 0.0]),))
+    Tensor([6., 0.])
+    """
+    return jvp(grad(fun, argnums), primals, tangents)[1]
+
+

@@ -1,0 +1,174 @@
+"""`vmap`: a function of one example, run on all of them at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..arrays import SCALARS, is_array
+from ..core import batching
+from ..core.batching import Mapping
+from ..core.node import number
+from ..core.op import OPS
+from ..core.tensor import Tensor, wrap
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..trees import flatten, spread_prefix
+from .trace import as_output
+
+_RANDOMNESS = ("different", "same", "error")
+
+
+def vmap(
+    fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, *,
+    axis_size: int | None = None, randomness: str = "different",
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """A function that maps `fun` over an axis of its arguments, with no loop.
+
+    fun         is written for one example: it sees tensors without the mapped axis
+    in_axes     for each positional argument the axis that is mapped (negative ones count from the
+                end), or None for one that is the same for all; an integer for all; or a structure
+                that begins as the arguments do. Keyword arguments are mapped over their axis 0
+    out_axes    where that axis stands in the results; None for one that is the same for all
+    axis_size   the number of examples, where no argument is mapped
+    randomness  inside, `pullback.random` draws for each example ("different"), once for all
+                ("same"), or not at all ("error")
+    chunk_size  this many examples at a time, for less memory
+
+    vmaps nest, and everything that differentiates works inside and outside. What is closed over
+    is the same for all examples. Raises `ArgumentError` for sizes that differ, `ShapeError` for an
+    axis that is not there, `BatchedValueError` for a Python decision about a mapped value.
+
+    The semantics and names are those of `jax.vmap`, with PyTorch's `randomness` and `chunk_size`.
+
+    >>> import pullback as pb
+    >>> w = pb.tensor([1.0, 2.0])
+    >>> pb.vmap(lambda x: pb.sum(w * x))(pb.tensor([[1.0, 1.0], [0.0, 3.0]]))
+    Tensor([3., 6.])
+    >>> per_example = pb.vmap(pb.grad(lambda x: pb.sum(x * x)))
+    >>> per_example(pb.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    Tensor([[2., 4.],
+            [6., 8.]])
+    """
+    if not callable(fun):
+        raise ArgumentTypeError("vmap", "a function", f"a {type(fun).__name__}")
+    if randomness not in _RANDOMNESS:
+        raise ArgumentError(
+            "argument `randomness` of vmap", " or ".join(map(repr, _RANDOMNESS)), repr(randomness)
+        )
+    name = getattr(fun, "__name__", "a function")
+    who = f"vmap of `{name}`"
+
+    @functools.wraps(fun)
+    def mapped(*args: Any, **keywords: Any) -> Any:
+        axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+        if isinstance(axes, tuple) and len(axes) != len(args):
+            raise ArgumentError(
+                f"argument `in_axes` of {who}", f"an axis for each of {len(args)} arguments",
+                f"{len(axes)}",
+            )
+        flat, rebuild = flatten((args, keywords))
+        at = spread_prefix((axes, 0) if keywords else (axes, None), (args, keywords), who)
+        size = _size(flat, at, axis_size, who)
+        if chunk_size is not None and chunk_size < size:
+            return _chunked(mapped_once, flat, at, rebuild, size, chunk_size, out_axes, who)
+        return mapped_once(flat, at, rebuild, size)
+
+    def mapped_once(flat: list[Any], at: list[Any], rebuild: Any, size: int) -> Any:
+        tag = number()
+        seen = [
+            x if axis is None else _hidden(x, axis, tag)
+            for x, axis in zip(flat, at, strict=True)
+        ]
+        args, keywords = rebuild(seen)
+        token = batching.enter((*batching.running(), Mapping(tag, size, randomness)))
+        try:
+            out = fun(*args, **keywords)
+        finally:
+            batching.leave(token)
+        outs, rebuild_out = flatten(out)
+        places = spread_prefix(out_axes, out, who)
+        return rebuild_out([
+            _shown(o, axis, tag, size, who) for o, axis in zip(outs, places, strict=True)
+        ])
+
+    return mapped
+
+
+def _size(flat: list[Any], at: list[Any], axis_size: int | None, who: str) -> int:
+    """The number of examples; checks the axes on the way."""
+    sizes: dict[int, str] = {}
+    if axis_size is not None:
+        sizes[axis_size] = "axis_size"
+    for i, (x, axis) in enumerate(zip(flat, at, strict=True)):
+        if axis is None:
+            continue
+        if not (isinstance(x, (Tensor, *SCALARS)) or is_array(x)):
+            raise ArgumentTypeError(
+                f"leaf {i} of the arguments of {who}", "an array or a Tensor, as it is mapped",
+                f"a {type(x).__name__}", "give it the axis None in in_axes",
+            )
+        shape = tuple(getattr(x, "shape", ()))
+        if not -len(shape) <= axis < len(shape):
+            raise ShapeError(
+                f"leaf {i} of the arguments of {who}", f"an axis {axis} to map over",
+                f"shape {shape}", "say with in_axes which axis is mapped, None for no axis",
+            )
+        sizes.setdefault(int(shape[axis]), f"leaf {i} of shape {shape}, axis {axis}")
+    if len(sizes) != 1:
+        raise ArgumentError(
+            who, "one number of examples" + ("" if sizes else ", from an argument that is mapped"),
+            ", ".join(f"{n} ({by})" for n, by in sizes.items()) or "no mapped argument",
+            "check in_axes" if sizes else "pass axis_size",
+        )
+    return next(iter(sizes))
+
+
+def _hidden(x: Any, axis: int, tag: int) -> Any:
+    x = x if isinstance(x, Tensor) else Tensor(x)
+    return OPS["hide_axis"](x, axis=axis % len(x.shape), tag=tag)
+
+
+def _shown(value: Any, axis: int | None, tag: int, size: int, who: str) -> Any:
+    out = as_output(value, who)
+    if axis is None:
+        if tag in getattr(out._data.shape, "tags", ()):
+            raise ArgumentError(
+                f"result of {who} with the axis None in out_axes",
+                "a value that is the same for all examples", "one for each",
+                "give it an axis in out_axes, or reduce it inside",
+            )
+        return out
+    rank = len(out.shape) + 1
+    if not -rank <= axis < rank:
+        raise ShapeError(
+            f"argument `out_axes` of {who}", f"an axis of a result with {rank} axes", str(axis)
+        )
+    return OPS["show_axis"](out, axis=axis % rank, tag=tag, size=size)
+
+
+def _chunked(
+    mapped: Callable[..., Any], flat: list[Any], at: list[Any], rebuild: Any, size: int,
+    chunk_size: int, out_axes: Any, who: str,
+) -> Any:
+    """So many examples at a time, and the results put together."""
+    parts = []
+    for begin in range(0, size, chunk_size):
+        end = min(begin + chunk_size, size)
+        piece = [
+            x if axis is None else _part(x, axis, begin, end)
+            for x, axis in zip(flat, at, strict=True)
+        ]
+        parts.append(mapped(piece, at, rebuild, end - begin))
+    outs = [flatten(part) for part in parts]
+    places = spread_prefix(out_axes, parts[0], who)
+    return outs[0][1]([
+        column[0] if axis is None else OPS["concat"](column, axis=axis)
+        for column, axis in zip(zip(*[flat for flat, _ in outs], strict=True), places, strict=True)
+    ])
+
+
+def _part(x: Any, axis: int, begin: int, end: int) -> Any:
+    x = x if isinstance(x, Tensor) else wrap(Tensor, Tensor(x)._data)
+    return x[(*(slice(None),) * (axis % len(x.shape)), slice(begin, end))]

@@ -1,0 +1,278 @@
+"""One call of a function on leaves of its own, to be differentiated: what `grad`, `vjp` share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from ..arrays import SCALARS, is_array
+from ..core import departures
+from ..core import state as _state
+from ..core.backward import settled, start
+from ..core.cotangent import conjugated, is_complex, wrapped
+from ..core.forward import fresh, released
+from ..core.node import Node, number
+from ..core.pull import pull, reached_ends
+from ..core.tensor import Tensor, is_inexact, raw, wrap
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DisconnectedError,
+    DtypeError,
+    PositionError,
+    ShapeError,
+)
+from ..trees import Rebuild, flatten, mapped
+
+Argnums = int | Sequence[int]
+END: Final = math.inf
+
+
+class Trace:
+    """A function's outputs and the nodes of the arguments that it is differentiated in.
+
+    who      the transformation, for errors
+    places   positions of the arguments that are differentiated
+    allow    what the differentiated arguments may be beside real: "complex", "int", both or ""
+    level    that of the arguments' nodes
+    """
+
+    def __init__(
+        self, who: str, fun: Callable[..., Any], args: Sequence[Any],
+        keywords: Mapping[str, Any], places: Sequence[int], *, has_aux: bool = False,
+        allow: str = "complex", level: float = _state.TRACED,
+    ) -> None:
+        self.level = level
+        self.who = f"{who} of `{getattr(fun, '__name__', 'a function')}`"
+        self.leaves: list[Any] = []  # a tensor for each number or array; integers have no node
+        self.given: list[tuple[int, Rebuild]] = []  # for each place: how many leaves, their tree
+        seen = list(args)
+        for place in places:
+            flat, rebuild = flatten(args[place])
+            own = [self._leaf(x, place, allow) for x in flat]
+            self.leaves += own
+            self.given.append((len(own), rebuild))
+            seen[place] = rebuild(own)
+        self.start = number()
+        self.departures, token = departures.follow()
+        before = _state.recording(fresh=False)
+        try:
+            out = fun(*seen, **keywords)
+        finally:
+            _state.restore(before)
+            departures.unfollow(token)
+        self.aux = None
+        if has_aux:
+            if not isinstance(out, tuple) or len(out) != 2:
+                raise ArgumentTypeError(
+                    self.who, "a function that returns (value, aux), for has_aux=True",
+                    f"one that returns a {type(out).__name__}",
+                )
+            out, self.aux = out[0], mapped(self._released, out[1])
+        flat, self.rebuild = flatten(out)
+        self.outs = [as_output(v, self.who) for v in flat]
+
+    def _leaf(self, x: Any, place: int, allow: str) -> Any:
+        who = f"argument {place} of {self.who}"
+        if x is None:
+            return None
+        if not (isinstance(x, (Tensor, *SCALARS)) or is_array(x)):
+            raise ArgumentTypeError(
+                who, "numbers, arrays and Tensors, in any nesting", f"a {type(x).__name__}",
+                "differentiate in other arguments (argnums), or close over this one",
+            )
+        x = x if isinstance(x, Tensor) else Tensor(x)
+        if not is_inexact(x._data):
+            if "int" not in allow:
+                raise DtypeError(
+                    who, "a real or complex floating dtype", f"dtype {x.dtype}",
+                    "pass floats: 3.0 and not 3, or pullback.astype(x, pullback.float64)",
+                )
+            return wrap(x._out, x._data)
+        if is_complex(x) and "complex" not in allow:
+            raise DtypeError(
+                who, "a real dtype", f"dtype {x.dtype}",
+                "pass holomorphic=True if the function has a complex derivative",
+            )
+        return fresh(x, self.level)
+
+    @property
+    def nodes(self) -> list[Node | None]:
+        """The node of each leaf; None where there is no derivative."""
+        return [x._node if isinstance(x, Tensor) else None for x in self.leaves]
+
+    def is_outer(self) -> bool:
+        """Whether somebody outside may pull through what comes out, at this moment."""
+        return self.leads_out(o._node for o in self.outs)
+
+    def leads_out(self, nodes: Iterable[Node | None]) -> bool:
+        """Whether nodes of this call have a history that begins before it, and is recorded now."""
+        level = _state.state().mode & ~_state.SPECIAL
+        own = set(self.nodes)
+        ends = reached_ends({n: None for n in nodes if n is not None}, [(self.start, END)])
+        return any(e.level <= level and (e.parents or e not in own) for e in ends)
+
+    def released(self, outer: bool | None = None) -> list[Any]:
+        """The outputs, without the history that ends at leaves of this call only."""
+        outer = self.is_outer() if outer is None else outer
+        return [o if outer else released(o) for o in self.outs]
+
+    def pull(
+        self, cotangents: Sequence[Any], *, plain: bool = False, unconnected: str = "zero",
+        outer: bool | None = None,
+    ) -> list[Any]:
+        """The cotangent of each leaf, as Tensors.
+
+        cotangents  one an output (None for zero), checked
+        plain       transposes, not adjoints: no conjugation
+        outer       what `is_outer` says, where it is known
+        """
+        roots: dict[Node, Any] = {}
+        now = _state.state()
+        level = now.mode & ~_state.SPECIAL
+        outer = (self.is_outer() if outer is None else outer) or any(
+            isinstance(g, Tensor) and g._node is not None and g._node.level <= level
+            for g in cotangents
+        )
+        record = outer or bool(now.accumulators)
+        for out, g in zip(self.outs, cotangents, strict=True):
+            node = out._node
+            if node is None or g is None:
+                continue
+            g = start(out, g, self.who)
+            g = wrapped(out._out, g) if record else raw(g)
+            if not plain:
+                g = conjugated(g)
+            roots[node] = g if node not in roots else roots[node] + g
+        wanted = [n for n in self.nodes if n is not None]
+        found = self._found(roots, wanted, record, outer) if roots else {}
+        lost = [x for x in self.leaves if x is not None and found.get(x._node) is None]
+        if lost:
+            self._unconnected(unconnected, [n for n in wanted if n not in found])
+        return [None if x is None else _answer(x, found, plain) for x in self.leaves]
+
+    def _found(
+        self, roots: dict[Node, Any], wanted: list[Node], record: bool, outer: bool
+    ) -> dict[Node, Any]:
+        spans = [(self.start, END)]
+        # Where only tangents are wanted of what is computed here, no history is.
+        before = _state.state()
+        if not outer:
+            before = _state.change(enabled=False) if record else _state.pulling()
+        try:
+            return pull(roots, wanted, record=record, spans=spans, cls=self.outs[0]._out)
+        finally:
+            _state.restore(before)
+
+    def _released(self, value: Any) -> Any:
+        """An auxiliary value, without the history of the call."""
+        if not isinstance(value, Tensor) or value._node is None or self.leads_out([value._node]):
+            return value
+        return released(value)
+
+    def _unconnected(self, unconnected: str, missing: list[Node]) -> None:
+        if unconnected == "error" and missing:
+            which = [i for i, n in enumerate(self.nodes) if n in missing]
+            raise DisconnectedError(
+                self.who, "an output that depends on every differentiated argument",
+                f"one that does not depend on leaf {', '.join(map(str, which))} of them",
+                'pass unconnected="zero" if zeros are right',
+            )
+        departures.warn_of_lost(self.departures, missing, self.start, self.who)
+
+    def trees(self, answers: Sequence[Any]) -> list[Any]:
+        """A list of an answer each leaf, as a list of a tree each differentiated argument."""
+        rest, trees = list(answers), []
+        for count, rebuild in self.given:
+            trees.append(rebuild(rest[:count]))
+            rest = rest[count:]
+        return trees
+
+
+def _answer(x: Any, found: dict[Node, Any], plain: bool) -> Any:
+    if found.get(x._node) is None:
+        return wrap(x._out, _zeros(x._data))
+    return wrapped(x._out, settled(found, x._node, plain=plain))
+
+
+def _zeros(data: Any) -> Any:
+    from ..core.op import OPS
+
+    return OPS["zeros_like"](data)
+
+
+def as_output(value: Any, who: str) -> Any:
+    """An output as a Tensor.
+
+    Raises `ArgumentTypeError` for what is no number or array.
+    """
+    if isinstance(value, Tensor):
+        return value if not value._assignable else wrap(value._out, value._data, value._node)
+    if isinstance(value, SCALARS) or is_array(value):
+        return Tensor(value)
+    raise ArgumentTypeError(
+        f"result of {who}", "numbers, arrays and Tensors, in any nesting",
+        f"a {type(value).__name__}",
+    )
+
+
+def places(argnums: Argnums, count: int, who: str) -> tuple[list[int], bool]:
+    """The positions that `argnums` names, counted from the front, and whether it was a sequence.
+
+    Raises `PositionError` for an argument that is not there.
+    """
+    single = not isinstance(argnums, (tuple, list))
+    wanted: list[Any] = [argnums] if single else list(argnums)  # type: ignore[arg-type]
+    for i in wanted:
+        if not hasattr(i, "__index__"):
+            raise ArgumentTypeError(
+                f"argument `argnums` of {who}", "an integer or a sequence of them", repr(argnums)
+            )
+        if not -count <= int(i) < count:
+            raise PositionError(
+                f"argument `argnums` of {who}", f"a position among {count} positional arguments",
+                str(i), "pass the arguments that are differentiated by position",
+            )
+    return [int(i) % count for i in wanted], not single
+
+
+def scalar(trace: Trace, *, holomorphic: bool) -> Any:
+    """The one output of a trace.
+
+    Raises `ShapeError` unless it is one number, `DtypeError` unless it is real (complex, for
+    `holomorphic`).
+    """
+    if len(trace.outs) != 1:
+        raise ArgumentTypeError(
+            trace.who, "a function that returns one number", f"{len(trace.outs)} values",
+            "return (value, the rest) with has_aux=True, or use jacrev",
+        )
+    out = trace.outs[0]
+    if out.shape != ():
+        raise ShapeError(
+            trace.who, "a function that returns one number, of shape ()", f"shape {out.shape}",
+            "sum it, or use jacrev or vjp",
+        )
+    check_kind(trace, out, holomorphic=holomorphic)
+    return out
+
+
+def check_kind(trace: Trace, out: Any, *, holomorphic: bool) -> None:
+    """Raise a `DtypeError` unless an output is real, or complex for `holomorphic`."""
+    if holomorphic != is_complex(out) or not is_inexact(out._data):
+        raise DtypeError(
+            f"result of {trace.who}",
+            "a complex dtype, for holomorphic=True" if holomorphic else "a real floating dtype",
+            f"dtype {out.dtype}",
+            "" if holomorphic else "take its real part or its abs; for a function with a complex "
+            "derivative pass holomorphic=True",
+        )
+
+
+def check_unconnected(unconnected: str, who: str) -> None:
+    """Raise an `ArgumentError` unless it is "zero" or "error"."""
+    if unconnected not in ("zero", "error"):
+        raise ArgumentError(
+            f"argument `unconnected` of {who}", "'zero' or 'error'", repr(unconnected)
+        )
