@@ -81,9 +81,9 @@ arrays and give raw arrays, or take a Tensor and give Tensors, and record where 
 gradient. A name in the first column is a key for [overrides](overrides.md).
 
 *Reads* says for each differentiable argument what its rule reads besides the cotangent, which is
-all that a recorded operation saves. A dash means that it reads nothing. *Forward* says how a tangent
-goes through it, *batch* how a hidden axis does; the tests hold both for every operation, against
-differences and against loops. *Kind*:
+all that a recorded operation saves. A dash means that it reads nothing. *Forward* says how a
+tangent goes through it, *batch* how a hidden axis does; the tests hold both for every operation,
+against differences and against loops. *Kind*:
 
 | kind | meaning |
 |---|---|

@@ -36,6 +36,35 @@ def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
     return leaves, lambda values: optree.tree_unflatten(spec, values)
 
 
+class Present:
+    """A structure in which None is no leaf: what a function returns, or is handed for that.
+
+    leaves   those that are there
+    """
+
+    def __init__(self, tree: Any) -> None:
+        flat, self._rebuild = flatten(tree)
+        self._there = [i for i, v in enumerate(flat) if v is not None]
+        self._count = len(flat)
+        self.leaves = [flat[i] for i in self._there]
+
+    def rebuild(self, values: Sequence[Any]) -> Any:
+        """The structure with others in place of the leaves, None where it was."""
+        whole: list[Any] = [None] * self._count
+        for i, v in zip(self._there, values, strict=True):
+            whole[i] = v
+        return self._rebuild(whole)
+
+    def select(self, flat: Sequence[Any]) -> list[Any]:
+        """Of one thing for each leaf, None included, those for the leaves that are there."""
+        return [flat[i] for i in self._there]
+
+    def like(self, tree: Any) -> list[Any] | None:
+        """What another structure of this form has in the leaves' places; None for another form."""
+        flat = leaves(tree)
+        return self.select(flat) if len(flat) == self._count else None
+
+
 def _only(values: Sequence[Any]) -> Any:
     return values[0]
 

@@ -145,6 +145,9 @@ def test_what_was_broadcast_cannot_be_written() -> None:
     for x in (pb.tensor(1.0), pb.tensor([1.0])):
         with pytest.raises(ValueError, match="read-only"):
             pb.broadcast_to(x, (2,))[0] = 3.0
+        spread = pb.broadcast_to(x, (2,))
+        with pytest.raises(pb.errors.InplaceError, match="read-only"):
+            spread += 1.0
 
 
 def test_joining_many_is_not_quadratic() -> None:

@@ -8,7 +8,7 @@ from sys import getrefcount
 from typing import Any
 
 from ..arrays import adapters
-from ..errors import ArgumentError, DisconnectedError, RuleError
+from ..errors import ArgumentError, DisconnectedError, DtypeError, RuleError
 from . import writes
 from .batching import running
 from .cotangent import conjugated, is_complex, of_all_examples, wrapped
@@ -153,7 +153,12 @@ def start(tensor: Any, given: Any, who: str) -> Any:
             )
         return OPS["ones_like"](tensor._data)
     if not isinstance(given, Tensor):
-        given = adapters[type(tensor._data)].asarray(to_array(given), tensor._data.dtype)
+        given = adapters[type(tensor._data)].asarray(to_array(given))
+    if is_complex(given) and not is_complex(tensor):
+        raise DtypeError(
+            f"gradient given to {who}", f"a real dtype, as the target's {tensor.dtype}",
+            f"dtype {given.dtype}", "pass its real part",
+        )
     if tuple(given.shape) != tensor.shape:
         raise RuleError(
             f"gradient given to {who}", f"the target's shape {tensor.shape}",

@@ -56,7 +56,14 @@ def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
     check_examples(target, name, new_data)
     node = value._node if isinstance(value, Tensor) else None
     adapter = adapters[data.__class__]
-    written = adapter.write(data, new_data)
+    try:
+        written = adapter.write(data, new_data)
+    except ValueError as error:  # what array libraries raise for memory that is not to be written
+        raise InplaceError(
+            f"in-place `{name}`", "memory that can be written", str(error),
+            "copy it first: x = pullback.asarray(x, copy=True), or use the operation that makes a "
+            "new tensor",
+        ) from None
     if written is not data:  # a NumPy scalar: it becomes an array
         target._data = written
     writes.written(target._data, name)

@@ -82,7 +82,7 @@ class Here(Trace):
         arrived = [None if n is None else found.get(n) for n in nodes]
         lost = [n for n, g in zip(nodes, arrived, strict=True) if n is not None and g is None]
         if lost:
-            departures.warn_of_lost(lost, self.start, self.who)
+            departures.warn_of_lost(self.departures, lost, self.start, self.who)
         return [None if g is None else wrapped(cls, g) for g in arrived]
 
     def pushed(self, tangents: dict[Node, Any]) -> list[Any]:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ..arrays import adapters
+from ..core import departures
 from ..core import state as _state
 from ..core.cotangent import wrapped
 from ..core.forward import Accumulator, untracked
+from ..core.node import number
 from ..core.op import OPS
 from ..core.push import into, push
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
-from ..trees import flatten
+from ..trees import Present, flatten
 from .mapping import vmap
 from .reverse import bases, grad, jacrev
-from .trace import END, Argnums, Trace, as_output, places
+from .trace import END, Argnums, Trace, as_output, check_callable, places
 
 
 def jvp(
@@ -38,6 +41,7 @@ def jvp(
     >>> pb.jvp(pb.sin, (0.0,), (2.0,))
     (Tensor(0.), Tensor(2.))
     """
+    check_callable(fun, "jvp")
     who = f"jvp of `{getattr(fun, '__name__', 'a function')}`"
     for given, name in ((primals, "primals"), (tangents, "tangents")):
         if not isinstance(given, (tuple, list)):
@@ -55,11 +59,14 @@ def jvp(
         )
     sweep = Accumulator()
     seen = [_watched(sweep, x, t, i, who) for i, (x, t) in enumerate(zip(flat, ts, strict=True))]
+    start = number()
+    departed, token = departures.follow()
     before = sweep.activate()
     try:
         out = fun(*rebuild(seen))
     finally:
         _state.restore(before)
+        departures.unfollow(token)
     aux = None
     if has_aux:
         if not isinstance(out, tuple) or len(out) != 2:
@@ -68,10 +75,13 @@ def jvp(
                 f"one that returns a {type(out).__name__}",
             )
         out, aux = out[0], _released(out[1])
-    values, rebuild_out = flatten(out)
-    outs = [as_output(v, who) for v in values]
-    value = rebuild_out([untracked(o) for o in outs])
-    tangent = rebuild_out([_tangent(sweep, o) for o in outs])
+    tree = Present(out)
+    outs = [as_output(v, who) for v in tree.leaves]
+    if any(sweep.tangent(o) is None for o in outs):
+        departures.warn_of_lost(departed, sweep.tangents, start, who)
+    value = tree.rebuild([untracked(o) for o in outs])
+    given = [sweep.tangent(x) for x in seen]
+    tangent = tree.rebuild(_handed_out([_tangent(sweep, o) for o in outs], given))
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
@@ -117,6 +127,21 @@ def _tangent(sweep: Accumulator, out: Any) -> Any:
     return untracked(wrapped(out._out, t))
 
 
+def _handed_out(tangents: Sequence[Any], given: Iterable[Any]) -> list[Any]:
+    """Tangents in memory that nobody else sees: not who gave some, and not one another."""
+    known = {id(raw(t)) for t in given if t is not None}
+    answers = []
+    for t in tangents:
+        if t._node is None:
+            data = t._data
+            adapter = adapters[data.__class__]
+            data = adapter.copy(data) if id(data) in known else adapter.own(data)
+            known.add(id(data))
+            t = wrap(t._out, data)
+        answers.append(t)
+    return answers
+
+
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun(*primals)`, and the function that carries tangents forward there.
 
@@ -160,7 +185,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
             found = push(given, targets, record=record, spans=[(trace.start, END)])
         finally:
             _state.restore(before)
-        return trace.rebuild([_arrived(o, found) for o in trace.outs])
+        arrived = [_arrived(o, found) for o in trace.outs]
+        return trace.rebuild(_handed_out(arrived, given.values()))
 
     value = trace.rebuild(trace.released())
     return (value, pushed, trace.aux) if has_aux else (value, pushed)
@@ -189,13 +215,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
     trace = Trace("linear_transpose", fun, rebuild(zeros), {}, range(len(primals)))
 
     def transposed(cotangent: Any) -> tuple[Any, ...]:
-        gs, _ = flatten(cotangent)
-        if len(gs) != len(trace.outs):
-            raise ArgumentError(
-                f"cotangent of {trace.who}", f"as many leaves as the value, {len(trace.outs)}",
-                f"{len(gs)}",
-            )
-        return tuple(trace.trees(trace.pull(gs, plain=True)))
+        return tuple(trace.trees(trace.pull(trace.cotangents(cotangent), plain=True)))
 
     return transposed
 
@@ -214,11 +234,18 @@ def jacfwd(
     Tensor([1., 6.])
     """
 
+    check_callable(fun, "jacfwd")
+
     @functools.wraps(fun)
     def jacobian(*args: Any, **keywords: Any) -> Any:
         wanted, many = places(argnums, len(args), "jacfwd")
         flat, rebuild = flatten([args[i] for i in wanted])
         leaves = [x if isinstance(x, Tensor) else Tensor(to_array(x)) for x in flat]
+        if not leaves:
+            raise ArgumentError(
+                f"jacfwd of `{getattr(fun, '__name__', 'it')}`", "an argument with an array in it",
+                "none", "choose other arguments with argnums",
+            )
         _check_arguments(leaves, fun, holomorphic)
         kept: list[Any] = []
 
@@ -231,9 +258,9 @@ def jacfwd(
 
             _, tangent, *aux = jvp(of, leaves, ts, has_aux)
             kept[:] = aux
-            flat_out, rebuild_out = flatten(tangent)
-            kept.append(rebuild_out)
-            return flat_out
+            tree = Present(tangent)
+            kept.append(tree.rebuild)
+            return tree.leaves
 
         along_all = vmap(along, out_axes=-1, chunk_size=chunk_size, randomness=randomness)
         columns = along_all(*bases(leaves))

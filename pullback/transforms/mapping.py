@@ -6,14 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..arrays import SCALARS, is_array
+from ..arrays import SCALARS, adapters, is_array
 from ..core import batching
 from ..core.batching import Mapping
 from ..core.node import number
 from ..core.op import OPS
 from ..core.tensor import Tensor, wrap
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
-from ..trees import flatten, spread_prefix
+from ..trees import Present, flatten, spread_prefix
 from .trace import as_output
 
 _RANDOMNESS = ("different", "same", "error")
@@ -57,6 +57,11 @@ def vmap(
         raise ArgumentError(
             "argument `randomness` of vmap", " or ".join(map(repr, _RANDOMNESS)), repr(randomness)
         )
+    for given, least, what in ((chunk_size, 1, "chunk_size"), (axis_size, 0, "axis_size")):
+        if given is not None and given < least:
+            raise ArgumentError(
+                f"argument `{what}` of vmap", f"None, or at least {least}", repr(given)
+            )
     name = getattr(fun, "__name__", "a function")
     who = f"vmap of `{name}`"
 
@@ -78,7 +83,7 @@ def vmap(
     def mapped_once(flat: list[Any], at: list[Any], rebuild: Any, size: int) -> Any:
         tag = number()
         seen = [
-            x if axis is None else _hidden(x, axis, tag)
+            x if axis is None or x is None else _hidden(x, axis, tag)
             for x, axis in zip(flat, at, strict=True)
         ]
         args, keywords = rebuild(seen)
@@ -87,10 +92,10 @@ def vmap(
             out = fun(*args, **keywords)
         finally:
             batching.leave(token)
-        outs, rebuild_out = flatten(out)
-        places = spread_prefix(out_axes, out, who)
-        return rebuild_out([
-            _shown(o, axis, tag, size, who) for o, axis in zip(outs, places, strict=True)
+        tree = Present(out)
+        places = tree.select(spread_prefix(out_axes, out, who))
+        return tree.rebuild([
+            _shown(o, axis, tag, size, who) for o, axis in zip(tree.leaves, places, strict=True)
         ])
 
     return mapped
@@ -102,7 +107,7 @@ def _size(flat: list[Any], at: list[Any], axis_size: int | None, who: str) -> in
     if axis_size is not None:
         sizes[axis_size] = "axis_size"
     for i, (x, axis) in enumerate(zip(flat, at, strict=True)):
-        if axis is None:
+        if axis is None or x is None:
             continue
         if not (isinstance(x, (Tensor, *SCALARS)) or is_array(x)):
             raise ArgumentTypeError(
@@ -110,6 +115,10 @@ def _size(flat: list[Any], at: list[Any], axis_size: int | None, who: str) -> in
                 f"a {type(x).__name__}", "give it the axis None in in_axes",
             )
         shape = tuple(getattr(x, "shape", ()))
+        if not hasattr(axis, "__index__"):
+            raise ArgumentTypeError(
+                f"argument `in_axes` of {who}", "integers and None", repr(axis)
+            )
         if not -len(shape) <= axis < len(shape):
             raise ShapeError(
                 f"leaf {i} of the arguments of {who}", f"an axis {axis} to map over",
@@ -145,7 +154,10 @@ def _shown(value: Any, axis: int | None, tag: int, size: int, who: str) -> Any:
         raise ShapeError(
             f"argument `out_axes` of {who}", f"an axis of a result with {rank} axes", str(axis)
         )
-    return OPS["show_axis"](out, axis=axis % rank, tag=tag, size=size)
+    shown = OPS["show_axis"](out, axis=axis % rank, tag=tag, size=size)
+    if shown._node is None:  # what is handed out may be written to
+        shown = wrap(shown._out, adapters[shown._data.__class__].own(shown._data))
+    return shown
 
 
 def _chunked(
@@ -157,14 +169,14 @@ def _chunked(
     for begin in range(0, size, chunk_size):
         end = min(begin + chunk_size, size)
         piece = [
-            x if axis is None else _part(x, axis, begin, end)
+            x if axis is None or x is None else _part(x, axis, begin, end)
             for x, axis in zip(flat, at, strict=True)
         ]
         parts.append(mapped(piece, at, rebuild, end - begin))
     outs = [flatten(part) for part in parts]
     places = spread_prefix(out_axes, parts[0], who)
     return outs[0][1]([
-        column[0] if axis is None else OPS["concat"](column, axis=axis)
+        column[0] if axis is None or column[0] is None else OPS["concat"](column, axis=axis)
         for column, axis in zip(zip(*[flat for flat, _ in outs], strict=True), places, strict=True)
     ])
 

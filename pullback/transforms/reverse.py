@@ -11,9 +11,16 @@ from ..core.batching import adapter_of
 from ..core.op import OPS
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentError
-from ..trees import flatten
 from .mapping import vmap
-from .trace import Argnums, Trace, check_kind, check_unconnected, places, scalar
+from .trace import (
+    Argnums,
+    Trace,
+    check_callable,
+    check_kind,
+    check_unconnected,
+    places,
+    scalar,
+)
 
 
 def value_and_grad(
@@ -29,6 +36,7 @@ def value_and_grad(
     (Tensor(5.), Tensor([2., 4.]))
     """
     who = "value_and_grad"
+    check_callable(fun, "grad")
     check_unconnected(unconnected, who)
     allow = ("complex" if holomorphic else "complex real") + (" int" if allow_int else "")
 
@@ -106,19 +114,14 @@ def vjp(
     >>> value, pull(10.0)
     (Tensor(6.), (Tensor(30.), Tensor(20.)))
     """
+    check_callable(fun, "vjp")
     check_unconnected(unconnected, "vjp")
     trace = Trace(
         "vjp", fun, primals, {}, range(len(primals)), has_aux=has_aux, allow="complex int"
     )
-    count = len(trace.outs)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
-        gs, _ = flatten(cotangent)
-        if len(gs) != count:
-            raise ArgumentError(
-                f"cotangent of {trace.who}", f"a structure like the value's, of {count} leaves",
-                f"one of {len(gs)}",
-            )
+        gs = trace.cotangents(cotangent)
         return tuple(trace.trees(trace.pull(gs, unconnected=unconnected)))
 
     value = trace.rebuild(trace.released())
@@ -142,6 +145,7 @@ def jacrev(
     Tensor([[2., 0.],
             [0., 4.]])
     """
+    check_callable(fun, "jacrev")
     check_unconnected(unconnected, "jacrev")
     allow = "complex" + (" int" if allow_int else "")
 
@@ -149,6 +153,11 @@ def jacrev(
     def jacobian(*args: Any, **keywords: Any) -> Any:
         wanted, many = places(argnums, len(args), "jacrev")
         trace = Trace("jacrev", fun, args, keywords, wanted, has_aux=has_aux, allow=allow)
+        if all(x is None for x in trace.leaves):
+            raise ArgumentError(
+                trace.who, "an argument with an array in it", "none",
+                "choose other arguments with argnums",
+            )
         for out in trace.outs:
             check_kind(trace, out, holomorphic=holomorphic)
 

@@ -23,7 +23,7 @@ from ..errors import (
     PositionError,
     ShapeError,
 )
-from ..trees import Rebuild, flatten, mapped
+from ..trees import Present, Rebuild, flatten, leaves, mapped
 
 Argnums = int | Sequence[int]
 END: Final = math.inf
@@ -70,8 +70,9 @@ class Trace:
                     f"one that returns a {type(out).__name__}",
                 )
             out, self.aux = out[0], mapped(self._released, out[1])
-        flat, self.rebuild = flatten(out)
-        self.outs = [as_output(v, self.who) for v in flat]
+        self.tree = Present(out)
+        self.rebuild = self.tree.rebuild
+        self.outs = [as_output(v, self.who) for v in self.tree.leaves]
 
     def _leaf(self, x: Any, place: int, allow: str) -> Any:
         who = f"argument {place} of {self.who}"
@@ -181,6 +182,20 @@ class Trace:
             )
         departures.warn_of_lost(self.departures, missing, self.start, self.who)
 
+    def cotangents(self, tree: Any) -> list[Any]:
+        """A cotangent for each output, out of the value's structure.
+
+        Raises `ArgumentError` for another structure.
+        """
+        found = self.tree.like(tree)
+        if found is None:
+            raise ArgumentError(
+                f"cotangent of {self.who}",
+                f"a structure like the value's, of {len(self.outs)} leaves",
+                f"one of {len(leaves(tree))}",
+            )
+        return found
+
     def trees(self, answers: Sequence[Any]) -> list[Any]:
         """A list of an answer each leaf, as a list of a tree each differentiated argument."""
         rest, trees = list(answers), []
@@ -220,7 +235,7 @@ def as_output(value: Any, who: str) -> Any:
 def places(argnums: Argnums, count: int, who: str) -> tuple[list[int], bool]:
     """The positions that `argnums` names, counted from the front, and whether it was a sequence.
 
-    Raises `PositionError` for an argument that is not there.
+    Raises `PositionError` for an argument that is not there, `ArgumentError` for one named twice.
     """
     single = not isinstance(argnums, (tuple, list))
     wanted: list[Any] = [argnums] if single else list(argnums)  # type: ignore[arg-type]
@@ -234,7 +249,12 @@ def places(argnums: Argnums, count: int, who: str) -> tuple[list[int], bool]:
                 f"argument `argnums` of {who}", f"a position among {count} positional arguments",
                 str(i), "pass the arguments that are differentiated by position",
             )
-    return [int(i) % count for i in wanted], not single
+    found = [int(i) % count for i in wanted]
+    if len(set(found)) < len(found):
+        raise ArgumentError(
+            f"argument `argnums` of {who}", "each position once", repr(argnums)
+        )
+    return found, not single
 
 
 def scalar(trace: Trace, *, holomorphic: bool) -> Any:
@@ -268,6 +288,12 @@ def check_kind(trace: Trace, out: Any, *, holomorphic: bool) -> None:
             "" if holomorphic else "take its real part or its abs; for a function with a complex "
             "derivative pass holomorphic=True",
         )
+
+
+def check_callable(fun: Any, who: str) -> None:
+    """Raise an `ArgumentTypeError` for what is no function."""
+    if not callable(fun):
+        raise ArgumentTypeError(who, "a function", f"a {type(fun).__name__}")
 
 
 def check_unconnected(unconnected: str, who: str) -> None:

@@ -214,6 +214,36 @@ def test_of_what_is_closed_over(name: str, outside: str) -> None:
     np.testing.assert_allclose(got.data, measured(f, X), rtol=1e-8, atol=1e-8)
 
 
+HANDED_OUT: dict[str, Callable[[Function, Any, Any], Any]] = {
+    "jvp": lambda f, x, t: pb.jvp(f, (x,), (t,))[1],
+    "linearize": lambda f, x, t: pb.linearize(f, x)[1](t),
+    "vjp": lambda f, x, t: pb.vjp(lambda y: f(y)[0], x)[1](t),
+    "vjp of two": lambda f, x, t: pb.vjp(lambda y, z: f(y + z)[0], x, x)[1](t),
+}
+
+
+@pytest.mark.parametrize("name", HANDED_OUT)
+@pytest.mark.parametrize("kind", [np.array, pb.tensor], ids=["arrays", "tensors"])
+def test_derivatives_that_are_handed_out_are_nobody_elses(name: str, kind: Any) -> None:
+    """They may be written to: what was passed does not change, nor does another of them."""
+    def f(x: Any) -> Any:
+        y = x + 1.0  # whose tangent is the argument's, and whose cotangent is the value's
+        return y, y, y[:], pb.broadcast_to(y[0], (2,))
+
+    x, t = kind(X), kind(V)
+    found = list(HANDED_OUT[name](f, x, t))
+    before = [np.array(g.data) for g in found]
+    for k, g in enumerate(found):
+        g += 100.0
+        np.testing.assert_array_equal(pb.asarray(t).data, V)
+        np.testing.assert_array_equal(pb.asarray(x).data, X)
+        for other, b in zip(found[k + 1 :], before[k + 1 :], strict=True):
+            np.testing.assert_array_equal(other.data, b)
+    again = HANDED_OUT[name](f, x, t)
+    for g, b in zip(again, before, strict=True):
+        np.testing.assert_array_equal(g.data, b)
+
+
 @each
 def test_a_leaf_that_is_not_used_outside_gets_nothing(name: str) -> None:
     """What is differentiated inside does not add to `.grad` of an argument."""

@@ -64,6 +64,9 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] = {
         lambda: pb.grad(total, 1)(X), errors.PositionError,
         ("argnums", "1 positional", "by position")),
     "a negative one": (lambda: pb.jacrev(total, (0, -2))(X), errors.PositionError, ("-2",)),
+    "one argument twice": (
+        lambda: pb.grad(pb.multiply, (0, -2))(1.0, 2.0), errors.ArgumentError,
+        ("argnums", "each position once", "(0, -2)")),
     "argnums of text": (
         lambda: pb.grad(total, "x")(X), errors.ArgumentTypeError, ("argnums", "'x'")),
     "a text to differentiate in": (
@@ -78,6 +81,10 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] = {
         lambda: pb.vjp(pair, X)[1](1.0), errors.ArgumentError, ("cotangent of vjp", "2 leaves")),
     "a cotangent of another shape": (
         lambda: pb.vjp(double, X)[1](np.ones(3)), errors.PullbackError, ("(2,)", "(3,)")),
+    "a complex cotangent": (
+        lambda: pb.vjp(double, X)[1](1j * X), errors.DtypeError, ("a real dtype", "complex128")),
+    "a complex cotangent, a tensor": (
+        lambda: pb.vjp(double, X)[1](pb.tensor(1j * X)), errors.DtypeError, ("a real dtype",)),
     "a cotangent of two, transposed": (
         lambda: pb.linear_transpose(double, X)((X, X)), errors.ArgumentError, ("cotangent", "2")),
     # Forward.
@@ -135,6 +142,16 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] = {
         lambda: pb.vmap(double, out_axes=1)(X), errors.ShapeError, ("out_axes", "1 axes")),
     "out_axes of another structure": (
         lambda: pb.vmap(double, out_axes=(0, 0))(X), errors.ArgumentError, ("axes of vmap",)),
+    "chunks of nothing": (
+        lambda: pb.vmap(double, chunk_size=0), errors.ArgumentError, ("chunk_size", "least 1")),
+    "rows in chunks of nothing": (
+        lambda: pb.jacrev(double, chunk_size=0)(X), errors.ArgumentError, ("chunk_size", "0")),
+    "fewer than no examples": (
+        lambda: pb.vmap(double, axis_size=-1), errors.ArgumentError, ("axis_size", "-1")),
+    "half an axis": (
+        lambda: pb.vmap(double, 0.5)(X), errors.ArgumentTypeError, ("in_axes", "0.5")),
+    "an axis of text": (
+        lambda: pb.vmap(double, "0")(X), errors.ArgumentTypeError, ("in_axes", "'0'")),
     "a word for randomness": (
         lambda: pb.vmap(double, randomness="some"), errors.ArgumentError, ("randomness", "'same'")),
     "a result that is a text": (
@@ -204,3 +221,17 @@ def test_an_error_inside_names_where_it_came_from() -> None:
     with pytest.raises(errors.ShapeError, match="`add`"):
         pb.vmap(lambda w: w + pb.ones(4))(W)
     assert batching.running() == ()
+
+
+@pytest.mark.parametrize(
+    "transform", [pb.grad, pb.value_and_grad, pb.jacrev, pb.jacfwd, pb.hessian, pb.vmap, pb.vjp]
+)
+def test_what_is_no_function_is_refused_at_once(transform: Callable[..., Any]) -> None:
+    with pytest.raises(errors.ArgumentTypeError, match="a function"):
+        transform(3)
+
+
+def test_a_jacobian_of_nothing() -> None:
+    for jacobian in (pb.jacfwd, pb.jacrev):
+        with pytest.raises(errors.ArgumentError, match="an array"):
+            jacobian(lambda x: x)({})

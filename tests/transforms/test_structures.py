@@ -310,3 +310,31 @@ def test_a_tensor_that_left_beside_the_way_is_no_matter() -> None:
         warnings.simplefilter("error")
         assert float(pb.grad(f)(3.0).data) == 6.0
         assert float(pb.grad(lambda x: pb.stop_gradient(x) * 2.0)(3.0).data) == 0.0
+
+
+def test_forward_mode_names_a_tensor_that_left_too() -> None:
+    with pytest.warns(errors.LostGradientWarning, match=r"float\(\) at .*test_structures\.py"):
+        value, tangent = pb.jvp(lambda x: pb.tensor(float(x) ** 2), (3.0,), (1.0,))
+    assert (float(value.data), float(tangent.data)) == (9.0, 0.0)
+
+
+def test_none_among_results_is_no_result() -> None:
+    def f(x: Any) -> Any:
+        return {"y": x * x, "nothing": None}
+
+    value, tangent = pb.jvp(f, (3.0,), (1.0,))
+    assert (value["nothing"], tangent["nothing"]) == (None, None)
+    assert float(tangent["y"].data) == 6.0
+    value, pull = pb.vjp(f, 3.0)
+    assert value["nothing"] is None
+    assert float(pull({"y": 2.0, "nothing": None})[0].data) == 12.0
+    assert float(pb.linearize(f, 3.0)[1](1.0)["y"].data) == 6.0
+    for jacobian in (pb.jacrev, pb.jacfwd):
+        found = jacobian(f)(np.array([1.0, 2.0]))
+        assert found["nothing"] is None
+        assert found["y"].tolist() == [[2.0, 0.0], [0.0, 4.0]]
+    for chunk_size in (None, 2):
+        mapped = pb.vmap(lambda x, no: (f(x), no), chunk_size=chunk_size)(np.arange(3.0), None)
+        assert mapped[0]["y"].tolist() == [0.0, 1.0, 4.0]
+        assert mapped[0]["nothing"] is None
+        assert mapped[1] is None

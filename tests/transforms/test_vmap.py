@@ -326,6 +326,26 @@ def test_in_place_writes_inside() -> None:
     close(pb.vmap(pb.grad(lambda x: pb.sum(f(x))))(B), np.stack([slopes] * 3))
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x, lambda x: x[1:], lambda x: x * 2.0, lambda x: pb.tensor(2.0),
+        pb.grad(pb.sum), pb.hessian(pb.sum), pb.jacrev(lambda x: pb.tensor(W[0])),
+        lambda x: pb.grad(lambda w: pb.sum(w))(W), lambda x: pb.jvp(pb.sum, (x,), (x * 0 + 1,))[1],
+    ],
+)
+@pytest.mark.parametrize("out", [0, -1])
+def test_results_may_be_written_to(f: Any, out: int) -> None:
+    x = pb.tensor(B)
+    y = pb.vmap(f, out_axes=out)(x)
+    before = np.array(y.data)
+    y += 1.0
+    close(y, before + 1)
+    y[0] = 7.0
+    assert np.all(y.data[0] == 7)
+    np.testing.assert_array_equal(x.data, B)
+
+
 def test_the_arguments_are_not_written_to() -> None:
     x = np.array(B)
 
