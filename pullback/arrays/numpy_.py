@@ -21,6 +21,10 @@ _SCALAR_KERNELS: dict[str, Callable[..., Any]] = {
 }
 
 
+_LARGE = 1 << 19
+"""From this many bytes on, memory is used again (`numpy_large`)."""
+
+
 @numpy.errstate(invalid="raise", divide="ignore")
 def _checked_quotient(x1: Any, x2: Any) -> Any:
     return x1 / x2
@@ -75,13 +79,21 @@ def einsum(*operands: Any, subscripts: str) -> Any:
     return numpy.array(found) if len(operands) == 1 else found  # of one operand it may be a view
 
 
+def product(x1: Any, x2: Any) -> Any:
+    """The matrix product; a large one in memory that is used again."""
+    matrices = x1.ndim == 2 and getattr(x2, "ndim", 0) == 2
+    if matrices and x1.shape[0] * x2.shape[1] * x1.itemsize >= _LARGE:
+        from .numpy_large import product
+
+        return product(x1, x2)
+    return numpy.matmul(x1, x2)
+
+
 _KERNELS: dict[str, Callable[..., Any]] = {
-    "cbrt": numpy.cbrt, "einsum": einsum, "make_complex": make_complex, "pow": power,
+    "cbrt": numpy.cbrt, "einsum": einsum, "make_complex": make_complex, "matmul": product,
+    "pow": power,
     "quotient": quotient, "round": rounded, **numpy_shapes.KERNELS, **numpy_linalg.KERNELS,
 }
-
-
-_LARGE = 1 << 20
 
 
 class NumPy:

@@ -18,7 +18,7 @@ import numpy
 
 from . import numpy_nn
 
-SMALLEST = 1 << 20
+SMALLEST = 1 << 19
 """From this many bytes on an array is `Large` (`NumPy.adopt` knows the number too)."""
 
 _SPLIT = 1 << 21
@@ -155,6 +155,15 @@ def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
     return made.view(Large)
 
 
+def product(x1: Any, x2: Any) -> Any:
+    """The product of two matrices in a block of the pool."""
+    x1, x2 = _plain(x1), _plain(x2)
+    if x1.dtype != x2.dtype or x1.dtype.kind not in "fc" or x1.shape[1] != x2.shape[0]:
+        return adopt(numpy.matmul(x1, x2))
+    out = POOL.empty((x1.shape[0], x2.shape[1]), x1.dtype)
+    return numpy.matmul(x1, x2, out=out).view(Large)
+
+
 def copy(array: Any) -> Any:
     """A contiguous copy in a block of the pool."""
     made = POOL.empty(array.shape, array.dtype)
@@ -162,10 +171,17 @@ def copy(array: Any) -> Any:
     return made.view(Large)
 
 
+_results: dict[Any, Any] = {}
+"""(ufunc, dtypes of its arguments) -> dtype of its result; asking NumPy takes 2 µs."""
+
+
 def _elementwise(ufunc: Any, inputs: list[Any]) -> Any:
-    shape = numpy.broadcast_shapes(*(getattr(a, "shape", ()) for a in inputs))
-    kinds = tuple(a.dtype if hasattr(a, "dtype") else type(a) for a in inputs)
-    dtype = ufunc.resolve_dtypes((*kinds, None))[-1]
+    shapes = {getattr(a, "shape", ()) for a in inputs}
+    shape = shapes.pop() if len(shapes) == 1 else numpy.broadcast_shapes(*shapes)
+    kinds = tuple([a.dtype if hasattr(a, "dtype") else type(a) for a in inputs])
+    dtype = _results.get((ufunc, kinds))
+    if dtype is None:
+        dtype = _results[ufunc, kinds] = ufunc.resolve_dtypes((*kinds, None))[-1]
     out = POOL.empty(shape, dtype)
     if out.nbytes < SMALLEST:
         return ufunc(*inputs, out=out)
@@ -216,12 +232,13 @@ def blockwise(function: Any, *arrays: Any) -> Any:
 
 
 def _gate(x: Any, control: Any) -> Any:
-    return blockwise(numpy_nn.gate, x, control) if x.shape == control.shape else (
-        adopt(numpy_nn.gate(_plain(x), _plain(control))))
+    if x.nbytes >= _SPLIT and x.shape == control.shape:
+        return blockwise(numpy_nn.gate, x, control)
+    return adopt(numpy_nn.gate(_plain(x), _plain(control)))
 
 
 def _relu(x: Any) -> Any:
-    return blockwise(numpy_nn.relu, x)
+    return blockwise(numpy_nn.relu, x) if x.nbytes >= _SPLIT else adopt(numpy_nn.relu(_plain(x)))
 
 
 KERNELS: dict[str, Any] = {"gate": _gate, "relu": _relu}

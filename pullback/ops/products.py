@@ -44,8 +44,8 @@ def pullback_matmul_x1(g: Any, x2: Any) -> Any:
     if len(x2.shape) == 1:
         return g[..., None] * x2
     if len(g.shape) < len(x2.shape):  # x1 is a vector
-        return x2 @ g if len(x2.shape) == 2 else (x2 @ g[..., None])[..., 0]
-    return g @ x2.mT
+        return matmul(x2, g) if len(x2.shape) == 2 else matmul(x2, g[..., None])[..., 0]
+    return matmul(g, x2.mT)
 
 
 @matmul.pullback("x2")
@@ -54,13 +54,13 @@ def pullback_matmul_x2(g: Any, x1: Any, shape: Any) -> Any:
         return g * x1 if len(shape) == 1 else x1[:, None] * g[..., None, :]
     if len(x1.shape) > 2 and len(shape) <= 2:
         return _over_rows(x1, g, shape)
-    return x1.mT @ g
+    return matmul(x1.mT, g)
 
 
 def _over_rows(x: Any, y: Any, shape: Any) -> Any:
     """Σ x[r] ⊗ y[r], which has this shape, over all rows: one product, no sum of a batch."""
     rows = prod(x.shape[:-1])
-    return reshape(x, (rows, x.shape[-1])).mT @ reshape(y, (rows, *shape[1:]))
+    return matmul(reshape(x, (rows, x.shape[-1])).mT, reshape(y, (rows, *shape[1:])))
 
 
 @matmul.collapsing("x1")
