@@ -116,6 +116,8 @@ def kernel_of(op: Any) -> Callable[..., Any]:
             made = _aligned(op, values, hidden, attrs)
         else:
             made = _looped(op, values, hidden, size, attrs)
+        if len(op.outputs) > 1:
+            return tuple([Batched(part, tag) for part in made])
         return Batched(adapters[made.__class__].adopt(made), tag)
 
     return kernel

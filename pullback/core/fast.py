@@ -19,12 +19,15 @@ from .inplace import link_view
 from .node import FREED, CallNode, Node, holders, new, number, where
 from .op import Op, Rule
 from .record import REFUSALS, apply, freed, refuse, special
+from .several import gathered, linked
 from .state import ALL, state
-from .tensor import Tensor, is_inexact, wrap
+from .tensor import Tensor, is_inexact
 
 
 def call_of(op: Op) -> Callable[..., Any]:
     """The public function of an operation."""
+    if len(op.outputs) > 1:
+        return _general(op)
     if op.differentiable and not op.variadic and not op.required and not op.view:
         if len(op.arguments) == 1:
             return _unary(op)
@@ -255,7 +258,7 @@ def _binary(op: Op) -> Callable[..., Any]:
 
 def pull_of(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
     """The step of a first-order pull at a node of this operation, on raw arrays."""
-    short = not op.variadic and not op.collapses and op.rules
+    short = not op.variadic and not op.collapses and op.rules and len(op.outputs) == 1
     if short and all(_is_short(rule) for rule in op.rules.values()):
         if len(op.arguments) == 1:
             return _pull_unary(op)
@@ -276,6 +279,8 @@ def _pull_general(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
         saved = node.saved
         if saved is FREED:
             raise freed(node)
+        if g.__class__ is list:
+            g = gathered(g, node)
         for index, parent in enumerate(node.parents):
             if parent is None:
                 continue
@@ -375,11 +380,13 @@ def step_of(op: Op) -> Callable[[Node, Any, dict[Node, Any], Any, bool, type], N
         if saved is FREED:
             raise freed(node)
         parents = node.parents
-        if record:
-            saved = tuple(
-                v if v is None or link is None else wrap(g.__class__, v, link)
-                for v, link in zip(saved, (*parents, node), strict=True)
-            )
+        if g.__class__ is list:
+            kind = cls if record else None
+            g = gathered(g, node, kind)
+        else:
+            kind = g.__class__ if record else None
+        if kind is not None:
+            saved = linked(node, saved, kind, node)
         for index, parent in enumerate(parents):
             if parent is None or (needed is not None and parent not in needed):
                 continue

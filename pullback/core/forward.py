@@ -14,6 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from . import record as _record
+from . import several as _several
 from . import state as _state
 from .cotangent import wrapped
 from .node import LEAF, Leaf, Node, new, number
@@ -196,3 +197,4 @@ def released(x: Tensor) -> Tensor:
 
 
 _record.advance = advance
+_several.output_node = output_node

@@ -106,14 +106,15 @@ class Op:
 
     __slots__ = (
         "_keep", "arguments", "batch", "collapses", "defaults", "differentiable", "elementwise",
-        "flat", "function", "keeps", "kernels", "linear", "looped", "name", "operate", "positional",
+        "flat", "function", "keeps", "kernels", "linear", "looped", "name", "operate", "outputs",
+        "positional",
         "pull", "pushes", "refresh", "required", "rules", "saves_shapes", "step", "together",
         "variadic", "view",
     )
 
     def __init__(
         self, forward: Callable[..., Any], native: str | None, *, name: str, elementwise: bool,
-        view: bool, differentiable: bool, flat: bool, linear: bool,
+        view: bool, differentiable: bool, flat: bool, linear: bool, outputs: tuple[str, ...],
     ) -> None:
         code = forward.__code__
         skip = 0 if native is not None else 1  # the namespace
@@ -139,7 +140,7 @@ class Op:
             self.rules = {i: Rule(pullback_flat, (), (), False) for i in range(len(self.arguments))}
         self.pushes: dict[int, Rule] = {}
         self.collapses: dict[int, Rule] = {}
-        self.linear = linear
+        self.linear, self.outputs = linear, outputs
         self.together: Rule | None = None
         self.batch: BatchingRule | None = None
         self.looped = False
@@ -177,8 +178,9 @@ class Op:
                     if r == ALL_ARRAYS:
                         wanted.update(j for j in range(n) if j != index)
                     elif r >= 0:
-                        wanted.add(n if self.variadic or r == len(self.arguments) else r)
-            found = self._keep[tracked] = tuple(i in wanted for i in range(n + 1))
+                        beyond = r - len(self.arguments)
+                        wanted.add(n + beyond if beyond >= 0 else r)
+            found = self._keep[tracked] = tuple(i in wanted for i in range(n + len(self.outputs)))
         return found
 
     def _reads(self, index: int) -> list[int]:
@@ -262,11 +264,11 @@ class Op:
     def _read(self, name: str, who: str) -> int:
         if name in _SPECIAL_READS:
             return _SPECIAL_READS[name]
-        if name == "out":
-            return len(self.arguments)
+        if name in self.outputs:
+            return len(self.arguments) + self.outputs.index(name)
         if name in self.arguments:
             return ALL_ARRAYS if self.variadic else self.arguments.index(name)
-        readable = (*self.arguments, "out", *_SPECIAL_READS)
+        readable = (*self.arguments, *self.outputs, *_SPECIAL_READS)
         raise RuleError(
             who, f"parameters among {', '.join(readable)}", repr(name), suggestion(name, readable)
         )
@@ -276,6 +278,7 @@ def op(
     forward: Callable[..., Any] | None = None, *, native: str | None = None,
     name: str | None = None, elementwise: bool = False, view: bool = False,
     differentiable: bool = True, flat: bool = False, linear: bool = False,
+    outputs: tuple[str, ...] = ("out",),
 ) -> Any:
     """Register an operation from its forward and return the function that users call.
 
@@ -288,6 +291,9 @@ def op(
     flat            the derivative is zero wherever it exists: the rule is made, inputs are saved
     linear          linear in each array argument by itself: a tangent goes through the operation
                     in the place of its argument
+    outputs         names of its results, when they are several: then it returns a tuple of them,
+                    a pullback is handed a tuple of their cotangents, and a pushforward returns a
+                    tuple of their tangents; rules read them by these names
 
     The function returned takes raw arrays (and returns them) and Tensors (and records). It has
     `pullback(argument)`, `partial(argument)`, `pushforward(argument)`, `batching` and
@@ -302,7 +308,7 @@ def op(
             )
         made = Op(
             forward, native, name=own, elementwise=elementwise, view=view,
-            differentiable=differentiable, flat=flat, linear=linear,
+            differentiable=differentiable, flat=flat, linear=linear, outputs=outputs,
         )
         from .fast import call_of, pull_of, step_of
 

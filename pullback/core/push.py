@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import NotDifferentiableError
 from . import departures
@@ -20,6 +20,7 @@ from .node import FREED, Leaf, Node, number, where
 from .op import OPS, Rule
 from .pull import pull, reached
 from .record import freed
+from .several import linked
 from .tensor import Tensor, raw, wrap
 
 Tangents = Sequence[Any]
@@ -71,10 +72,9 @@ def _push_operation(node: Any, tangents: Tangents, record: bool, cls: type, link
     if saved is FREED:
         raise freed(node)
     if record:
-        saved = tuple(
-            v if v is None or parent is None else wrap(cls, v, parent)
-            for v, parent in zip(saved, (*node.parents, link), strict=True)
-        )
+        saved = linked(node, saved, cls, link)
+    if len(op.outputs) > 1:
+        return _push_several(node, tangents, saved, record, cls)
     if op.together is not None:
         first = next(i for i, t in enumerate(tangents) if t is not None)
         return into(op.together(tuple(tangents), saved, node, first), node)
@@ -100,6 +100,29 @@ def _push_operation(node: Any, tangents: Tangents, record: bool, cls: type, link
         if r is not None:
             total = _added(total, r)
     return None if total is None else into(total, node)
+
+
+def _push_several(
+    node: Any, tangents: Tangents, saved: tuple[Any, ...], record: bool, cls: type
+) -> list[Any]:
+    """The tangents of several outputs: each rule answers with a tuple of them."""
+    op = node.op
+    if any(t is not None and i not in op.pushes for i, t in enumerate(tangents)):
+        found: list[Any] = push_transposed(node, tangents, record, cls)
+        return found
+    total: list[Any] = [None] * len(op.outputs)
+    for index, t in enumerate(tangents):
+        if t is not None:
+            answers = op.pushes[index](t, saved, node, index)
+            total = [_added(old, r) for old, r in zip(total, answers, strict=True)]
+    return [into(t, _Space(*space)) for t, space in zip(total, node.spaces, strict=True)]
+
+
+class _Space(NamedTuple):
+    """What an output looks like."""
+
+    shape: Any
+    dtype: Any
 
 
 def _added(total: Any, r: Any) -> Any:

@@ -15,8 +15,9 @@ from ..errors import (
     ShapeError,
 )
 from .node import FREED, CallNode, Node, holders, new, note, number, where
+from .several import SeveralNode, end_of
 from .state import ALL, SPECIAL, state
-from .tensor import Tensor, is_inexact, to_array
+from .tensor import Tensor, is_inexact, to_array, wrap
 
 
 def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -51,6 +52,9 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         refuse(op, data, error)
     if cls is None:
         return d
+    if len(op.outputs) > 1:
+        behind = record(op, tuple(parents), tuple(data), d, attrs, cls) if tracked else None
+        return apart(behind, d, cls)
     out = new(cls)
     out._data = d
     out._node = record(op, tuple(parents), tuple(data), d, attrs, cls) if tracked else None
@@ -59,6 +63,17 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
 
         link_view(out, args[0], op, attrs)
     return out
+
+
+def apart(behind: Any, outputs: Sequence[Any], cls: type) -> tuple[Any, ...]:
+    """Several outputs as Tensors, each with a node in front of the common one, if there is one."""
+    made = []
+    for i, data in enumerate(outputs):
+        node = None
+        if behind is not None:
+            node = end_of(behind, i, data)
+        made.append(wrap(cls, data, node))
+    return tuple(made)
 
 
 advance: Any = None
@@ -90,7 +105,7 @@ def record(
 ) -> Node | None:
     """The node of a computed operation, or None when recording is off for its inputs."""
     if not op.differentiable or (attrs.get("dtype") is not None and not is_inexact(d)):
-        return None
+        return None  # (of several outputs, none has a dtype that is asked for)
     level = min(p.level for p in parents if p is not None)
     mode = state().mode
     if mode < level:
@@ -107,15 +122,20 @@ def _node(
     attrs: Mapping[str, Any], level: float, *, everything: bool = False,
 ) -> Node:
     keep = op.keep(tuple(p is not None for p in parents))
-    node: Node
-    if attrs:
+    node: Any
+    several = len(op.outputs) > 1
+    if several:
+        node = new(SeveralNode)
+        node.attrs = attrs
+    elif attrs:
         node = new(CallNode)
         node.attrs = attrs
     else:
         node = new(Node)
     node.op = op
     node.parents = parents
-    saved = [v if everything or k else None for v, k in zip((*data, d), keep, strict=True)]
+    values = (*data, *d) if several else (*data, d)
+    saved = [v if everything or k else None for v, k in zip(values, keep, strict=True)]
     for i, parent in enumerate(parents):
         if parent is None and saved[i] is None:  # see Note [constants are held weakly]
             hold = holders[data[i].__class__]
@@ -123,8 +143,12 @@ def _node(
     node.saved = tuple(saved)
     node.seq = number()
     node.level = level
-    node.shape = d.shape
-    node.dtype = d.dtype
+    if several:
+        node.shape, node.dtype = (), None
+        node.spaces = [(v.shape, v.dtype) for v in d]
+    else:
+        node.shape = d.shape
+        node.dtype = d.dtype
     return node
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .node import Node, new, number
+from .batching import adapter_of
+from .node import CallNode, Node, new, number
+from .tensor import Tensor, is_inexact, raw, wrap
 
 
 class PickOp:
@@ -40,6 +42,26 @@ class PickOp:
 PICK: Final = PickOp()
 
 
+class SeveralNode(CallNode):
+    """A node of an operation with several outputs, whose `spaces` says what they look like."""
+
+    __slots__ = ("spaces",)
+
+    spaces: list[Any]
+
+
+def gathered(g: list[Any], node: Any, cls: type | None = None) -> tuple[Any, ...]:
+    """The cotangents of all outputs, zeros for one that is not used; Tensors of a class, if given.
+    """
+    some = raw(next(c for c in g if c is not None))
+    found = []
+    for c, (shape, dtype) in zip(g, node.spaces, strict=True):
+        if c is None:
+            c = adapter_of(some).namespace.zeros(tuple(shape), dtype=dtype)
+        found.append(c if cls is None or isinstance(c, Tensor) else wrap(cls, c))
+    return tuple(found)
+
+
 class Pick(Node):
     """The node of one output of an operation that has several."""
 
@@ -61,3 +83,31 @@ def picked(node: Any, index: int, data: Any) -> Pick:
     made.shape = data.shape
     made.dtype = data.dtype
     return made
+
+
+def linked(node: Any, saved: Any, cls: type, behind: Any) -> tuple[Any, ...]:
+    """What a node saved as Tensors with their history, for rules that are recorded themselves.
+
+    behind  the node that outputs are linked to, which for several outputs is in front of theirs
+    """
+    parents = node.parents
+    ends: Any = (behind,)
+    if node.dtype is None and hasattr(node, "spaces"):
+        outputs = saved[len(parents) :]
+        ends = [None if v is None else end_of(behind, i, v) for i, v in enumerate(outputs)]
+    return tuple([
+        v if v is None or link is None else wrap(cls, v, link)
+        for v, link in zip(saved, (*parents, *ends), strict=True)
+    ])
+
+
+def end_of(behind: Any, index: int, data: Any) -> Node | None:
+    """The node of one output of an operation that `behind` is the common node, or dual, of."""
+    if not is_inexact(data):
+        return None
+    several = isinstance(behind, SeveralNode)
+    return output_node(behind, picked(behind, index, data) if several else None, index, data)
+
+
+output_node: Any = None
+"""Set by `core.forward`: gives the node of one output among several its tangents."""
