@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from string import ascii_letters
 
 from ..errors import ArgumentError, ShapeError
+
+ascii_letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # `string` takes 0.5 ms
 
 
 def fresh_letters(used: str) -> Iterator[str]:
