@@ -10,6 +10,7 @@ from ..arrays import SCALARS, is_array
 from ..core import departures
 from ..core import state as _state
 from ..core.backward import settled, start
+from ..core.closing import is_older
 from ..core.cotangent import conjugated, is_complex, wrapped
 from ..core.forward import fresh, released
 from ..core.node import Node, number
@@ -112,7 +113,10 @@ class Trace:
         level = _state.state().mode & ~_state.SPECIAL
         own = set(self.nodes)
         ends = reached_ends({n: None for n in nodes if n is not None}, [(self.start, END)])
-        return any(e.level <= level and (e.parents or e not in own) for e in ends)
+        return any(
+            e.level <= level and is_older(e, self.start) and (e.parents or e not in own)
+            for e in ends
+        )
 
     def released(self, outer: bool | None = None) -> list[Any]:
         """The outputs, without the history that ends at leaves of this call only."""

@@ -250,3 +250,9 @@ def test_a_leaf_that_is_not_used_outside_gets_nothing(name: str) -> None:
     x = pb.tensor(X, requires_grad=True)
     results(name, cube, x)
     assert x.grad is None
+
+
+def test_a_derivative_of_a_derivative_in_another_argument_has_no_history() -> None:
+    mixed = pb.grad(pb.grad(lambda x, y: x**2 * y, 0), 1)(2.0, 3.0)
+    assert float(mixed.data) == 4.0
+    assert mixed.node is None
