@@ -27,12 +27,14 @@ CHAPTERS = {
     "ops.norms": "Norms",
     "ops.products": "Products",
     "linalg": "Linear algebra, in `pullback.linalg`",
+    "fft": "Fourier transforms, in `pullback.fft`",
+    "special": "Special functions, in `pullback.special`",
     "ops.shaping": "Shaping", "ops.joining": "Joining and padding",
     "ops.indexing": "Indexing", "ops.searching": "Sorting, searching, sets",
     "ops.creation": "Creation", "ops.dtypes": "Dtypes", "ops.activations": "Activations",
     "ops.losses": "Losses", "ops.normalising": "Normalising",
     "ops.convolution": "Convolutions and pools", "ops.dropping": "Dropping and looking up",
-    "ops.views": "Views", "custom.ready": "Gradients ready made",
+    "ops.placing": "Devices", "ops.views": "Views", "custom.ready": "Gradients ready made",
 }
 
 EDGES = [
@@ -63,10 +65,24 @@ EDGES = [
         ("where(x == 0, 0.0, 1 / x)", "x=0.0"), ("asin(x)", "x=1.0"),
         ("where(x < 1, asin(x), 0.0)", "x=1.0"), ("where(x > 1, acosh(x), 0.0)", "x=1.0"),
     ]),
+    ("Repeated eigenvalues, and singular values of 0", [
+        ("linalg.eigvalsh(x)", "x=[[2.0, 0.0], [0.0, 2.0]]"),
+        ("linalg.eigh(x)[1] ** 3", "x=[[2.0, 0.0], [0.0, 2.0]]"),
+        ("linalg.eigvals(x)", "x=[[2.0, 0.0], [0.0, 2.0]]"),
+        ("linalg.svd(x)[0] ** 3", "x=[[2.0, 0.0], [0.0, 0.0], [0.0, 0.0]]"),
+        ("linalg.svdvals(x)", "x=[[2.0, 0.0], [0.0, 0.0]]"),
+    ]),
     ("Infinite entries", [
         ("logsumexp(x)", "x=[-inf, 0.0]"), ("logsumexp(x)", "x=[-inf, -inf]"),
         ("softmax(x)[1]", "x=[-inf, 0.0, 0.0]"), ("logaddexp(x, y)", "x=-inf, y=-inf"),
         ("sigmoid(x)", "x=-inf"), ("softplus(x)", "x=inf"), ("log_sigmoid(x)", "x=-inf"),
+    ]),
+    ("Matrices", [
+        ("linalg.det(x)", "x=[[0.0, 0.0], [0.0, 4.0]]"),
+        ("linalg.pinv(x)", "x=[[0.0]]"), ("linalg.matrix_power(x, 0)", "x=[[0.0]]"),
+        ("linalg.matrix_norm(x)", "x=[[0.0]]"), ("linalg.matrix_norm(x, ord='nuc')", "x=[[0.0]]"),
+        ("linalg.matrix_norm(x, ord=1)", "x=[[1.0, 1.0]]"),
+        ("linalg.matrix_norm(x, ord=2)", "x=[[2.0, 0.0], [0.0, 2.0]]"),
     ]),
 ]
 
@@ -157,7 +173,7 @@ def _read(op: Any, rule: Rule) -> str:
         SHAPE: "shape", DTYPE: "dtype", SHAPES: "shapes", INDEX: "its place",
         ALL_ARRAYS: "the others",
     }
-    names = (*op.arguments, "out")
+    names = (*op.arguments, *op.outputs)
     return ", ".join(special[r] if r < 0 else names[r] for r in rule.reads) or "–"
 
 
@@ -205,9 +221,12 @@ def chapters() -> Iterator[str]:
     """A table for every chapter."""
     for module_name, title in CHAPTERS.items():
         module = importlib.import_module(f"pullback.{module_name}")
-        room = module is pb.linalg  # what the front page has, too, stands in its own chapter
-        found = {n: getattr(module, n) for n in module.__all__ if hasattr(pb, n) != room}
-        functions = {n: f for n, f in found.items() if inspect.isfunction(f)}
+        room = "." not in module_name  # what the front page has, too, stands in its own chapter
+        found = {n: getattr(module, n) for n in module.__all__}
+        functions = {
+            n: f for n, f in found.items()
+            if inspect.isfunction(f) and inspect.isfunction(getattr(pb, n, None)) != room
+        }
         if functions:
             yield f"\n## {title}\n"
             yield table(*COLUMNS)
@@ -218,10 +237,11 @@ def inner() -> Iterator[str]:
     """The operations that no public function bears the name of."""
     yield f"\n{INNER_HEAD}"
     yield table(*COLUMNS)
+    pages = [pb, *(importlib.import_module(f"pullback.{n}") for n in CHAPTERS if "." not in n)]
     for name, function in sorted(OPS.items()):
         # Operations made elsewhere in the running program, as by a test, are not the library's.
-        if function.__module__.startswith("pullback.") and not (
-            hasattr(pb, name) or hasattr(pb.linalg, name)
+        if function.__module__.startswith("pullback.") and not any(
+            hasattr(page, name) for page in pages
         ):
             yield row(name, function)
 

@@ -29,6 +29,8 @@ from .custom.vjp import custom_vjp as custom_vjp
 from .errors import OverrideWarning as OverrideWarning
 from .errors import PullbackError as PullbackError
 from .forward_accumulator import ForwardAccumulator as ForwardAccumulator
+from .inspection import __array_api_version__ as __array_api_version__
+from .inspection import __array_namespace_info__ as __array_namespace_info__
 from .ops import *
 from .recording import debug as debug
 from .recording import keep_values as keep_values
@@ -50,11 +52,13 @@ from .transforms import vmap as vmap
 from .variable import Variable as Variable
 
 if TYPE_CHECKING:
+    from . import fft as fft
     from . import linalg as linalg
     from . import nn as nn
     from . import optim as optim
     from . import random as random
     from . import solvers as solvers
+    from . import special as special
     from . import tf as tf
     from . import torch as torch
     from .solvers import fixed_point as fixed_point
@@ -68,7 +72,7 @@ for _name, _value in list(globals().items()):
     if getattr(_value, "__name__", "").startswith(f"{__name__}.ops."):
         del globals()[_name]  # a chapter's module, which the star import brought along
 
-_LAZY = {"linalg", "nn", "optim", "random", "solvers", "tf", "torch"}
+_LAZY = {"fft", "linalg", "nn", "optim", "random", "solvers", "special", "tf", "torch"}
 _SOLVERS = {"fixed_point", "linear_solve", "odeint", "root"}
 
 

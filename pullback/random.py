@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy
 
-from .arrays import adapters, dominant
-from .arrays.batched import Batched
+from .arrays import known
+from .arrays.batched import Batched, moved_to
 from .core.batching import drawn, running
 from .core.draws import Draws as Draws
 from .core.draws import block
@@ -173,7 +173,7 @@ class Generator:
             _shape(shape, arrays, who), who,
         )
         if kinds:
-            noise = adapters[dominant[kinds[0].__class__, noise.__class__]].asarray(noise)
+            noise = moved_to(noise, kinds[0])
         sample = wrap(_class_of(given), noise)
         if not (isinstance(scale, (int, float)) and scale == 1):
             sample = OPS["multiply"](sample, _as_dtype(scale, dtype))
@@ -196,12 +196,12 @@ class Generator:
         """
         chance = raw(to_array(probability))
         values = _values(chance)
-        if not ((values >= 0) & (values <= 1)).all():
+        if values is not None and not ((values >= 0) & (values <= 1)).all():
             raise ArgumentError(
                 "argument `probability` of `bernoulli`", "numbers in [0, 1]", f"{probability}"
             )
         noise = drawn(self._numpy.random, _shape(shape, [chance], "bernoulli"), "bernoulli")
-        hit = OPS["less"](noise, chance)
+        hit = OPS["less"](moved_to(noise, chance), chance)
         return wrap(Tensor, hit if dtype is None else OPS["astype"](hit, dtype))
 
     def integers(
@@ -245,7 +245,8 @@ class Generator:
         if isinstance(x, (int, numpy.integer)):
             return wrap(Tensor, self._order(int(x), "permutation"))
         x = x if isinstance(x, Tensor) else Tensor(x)
-        return OPS["take"](x, self._order(x.shape[axis], "permutation"), axis=axis % x.ndim)
+        order = moved_to(self._order(x.shape[axis], "permutation"), raw(x))
+        return OPS["take"](x, order, axis=axis % x.ndim)
 
     def _order(self, count: int, who: str) -> Any:
         """The numbers below an integer in a random order, for each example another."""
@@ -347,10 +348,11 @@ def _differ() -> bool:
 
 
 def _values(array: Any) -> Any:
-    """The numbers in an array, of all examples."""
+    """The numbers in an array, of all examples; None where they are not known yet."""
     while array.__class__ is Batched:
         array = array.value
-    return numpy.asarray(array)
+    found = known(array)
+    return None if found is None else numpy.asarray(found)
 
 
 def _cannot_choose(count: int, got: str) -> ArgumentError:
@@ -364,6 +366,8 @@ def _check_chances(chance: Any, count: int, many: int) -> None:
     values = _values(chance)
     if tuple(chance.shape) != (count,):
         raise _cannot_choose(count, f"probabilities of shape {tuple(chance.shape)}")
+    if values is None:
+        return
     if (values < 0).any() or not (abs(values.sum(-1) - 1) < 1e-6).all():
         raise _cannot_choose(count, "probabilities below 0, or with another sum")
     if ((values > 0).sum(-1) < many).any():

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 import tests.rows
+from pullback.arrays.batched import moved_to
 from pullback.core.op import OPS
+from pullback.core.tensor import raw
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,12 @@ def ints(*shape: int, low: int = 0, high: int = 4, dtype: str = "int64") -> Samp
 
 def bools(*shape: int) -> Sample:
     return Sample(shape, dtype="bool")
+
+
+def constant(values: Any, like: Any) -> Any:
+    """Numbers as a raw array of the library and the dtype of a raw array or a Tensor."""
+    data = raw(like)
+    return moved_to(np.asarray(values), data, data.dtype)
 
 
 @dataclass(frozen=True)

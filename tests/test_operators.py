@@ -1,4 +1,4 @@
-"""Operators, the standard's methods, and NumPy's functions on Tensors."""
+"""Operators, and the standard's methods."""
 
 from __future__ import annotations
 
@@ -122,42 +122,3 @@ def test_devices_and_dlpack() -> None:
     taken = np.from_dlpack(x)
     assert np.shares_memory(taken, x.data)
     assert np.from_dlpack(pb.sum(x)) == 3
-
-
-# NumPy's functions --------------------------------------------------------------------------
-
-UNARY = ["exp", "log", "sin", "arctan", "tanh", "absolute", "square", "rint", "isfinite"]
-BINARY = ["add", "true_divide", "power", "maximum", "arctan2", "less", "hypot", "matmul"]
-
-
-@pytest.mark.parametrize("name", UNARY + BINARY)
-def test_numpy_s_functions_are_ours(name: str, rng: np.random.Generator) -> None:
-    f = getattr(np, name)
-    arrays = rng.uniform(1, 2, (f.nin, 2, 2))
-    found = f(*(pb.tensor(a, requires_grad=True) for a in arrays))
-    assert type(found) is Tensor
-    np.testing.assert_allclose(found.data, f(*arrays), rtol=1e-15)
-    if found.dtype == np.float64:
-        assert found.requires_grad
-
-
-UNKNOWN: dict[str, Callable[[Any], Any]] = {
-    "numpy.spacing": lambda x: np.spacing(x),
-    "numpy.add.reduce": lambda x: np.add.reduce(x),
-    "numpy.add` with `out`": lambda x: np.add(x, 1.0, out=np.ones(2)),
-    "numpy.exp` with `where`": lambda x: np.exp(x, where=np.array([True, False])),
-}
-
-
-@pytest.mark.parametrize("name", UNKNOWN)
-def test_a_function_of_numpy_s_that_we_do_not_have_is_one_type_error(name: str) -> None:
-    with pytest.raises(errors.ArgumentTypeError) as caught:
-        UNKNOWN[name](Tensor(np.ones(2)))
-    assert name in str(caught.value)
-
-
-def test_an_array_is_not_turned_into_a_tensor_in_place() -> None:
-    a = np.ones(2)
-    with pytest.raises(TypeError, match=r"numpy\.add"):
-        a += Tensor(np.ones(2))
-    np.testing.assert_array_equal(a, [1, 1])

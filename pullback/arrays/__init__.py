@@ -10,12 +10,14 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import numpy
+
 from ..errors import ArgumentTypeError, MixedLibrariesError
 
 SCALARS: tuple[type, ...] = (bool, int, float, complex)
 """Python's numbers are operands of every library and belong to none."""
 
-_FILES = {"numpy": "numpy_"}
+_FILES = {"numpy": "numpy_", "torch": "torch_", "jax": "jax_", "jaxlib": "jax_"}
 """Top-level module of an array type -> the file here that knows it."""
 
 
@@ -25,6 +27,11 @@ class Adapter(Protocol):
     name: str
     namespace: Any
     hosts: bool  # whether its arrays contain others, of any library
+    # It may have too: `immutable`, True where a write makes another array, which `core.inplace`
+    # then carries to views; `checks`, {operation: function that refuses what its kernel would not};
+    # and `known(array)`, see the function of this name; `read(array, index)`, where that is not
+    # as NumPy does it; `enter(array)`, which takes an operand in, where that is not as it is; and
+    # `refusals`, the exceptions it raises for arguments that it cannot use, beyond the usual.
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
         """A kernel given by hand for an operation on arrays of a type, or None."""
@@ -32,8 +39,21 @@ class Adapter(Protocol):
     def owner(self, array: Any) -> Any:
         """The object that owns an array's memory, the same for all its views; or None."""
 
-    def asarray(self, value: Any, dtype: Any = None) -> Any:
-        """An array of the library from numbers, nested sequences or an array of it."""
+    def dtype(self, dtype: Any) -> Any:
+        """The library's dtype for one as any library names it; None for None."""
+
+    def numpy(self, array: Any) -> Any:
+        """A NumPy array, which shares the memory where that can be."""
+
+    def place(self, array: Any, device: Any = None) -> Any:
+        """An array of the library, on a device, of one of any; sharing memory where it can be."""
+
+    def asarray(self, value: Any, dtype: Any = None, like: Any = None) -> Any:
+        """An array of the library from numbers, nested sequences or an array.
+
+        like   another array of the library: the result is where it is, and Python's floats take
+               on its precision
+        """
 
     def adopt(self, array: Any) -> Any:
         """The array as the kind that serves its size best, sharing its memory."""
@@ -47,8 +67,8 @@ class Adapter(Protocol):
     def copy(self, array: Any) -> Any:
         """A copy."""
 
-    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Zeros in memory of their own, to be written to."""
+    def zeros(self, shape: tuple[int, ...], dtype: Any, like: Any = None) -> Any:
+        """Zeros in memory of their own, to be written to; where another array is."""
 
     def sealed(self, array: Any) -> Any:
         """A view through which nobody can write."""
@@ -78,6 +98,9 @@ class _Adapters(dict[type, Any]):
             if file is not None:
                 found = importlib.import_module(f".{file}", __name__).ADAPTER
                 self[cls] = found
+                for table, name in ((readers, "read"), (entrances, "enter")):
+                    if hasattr(found, name):
+                        table[cls] = getattr(found, name)
                 return found
         raise ArgumentTypeError(
             "array library", "an array of " + ", ".join(_FILES), f"a {cls.__qualname__}",
@@ -86,9 +109,26 @@ class _Adapters(dict[type, Any]):
 
 
 adapters = _Adapters()
+readers: dict[type, Callable[[Any, Any], Any]] = {}
+"""array type -> how to read at an index, for those that do it otherwise than NumPy's."""
+entrances: dict[type, Callable[[Any], Any]] = {}
+"""array type -> how an operand is taken in, for those that are not taken as they are."""
 
 
-_OTHERS = frozenset({"torch", "jax", "jaxlib", "cupy", "tensorflow", "mlx", "dask"})
+def library_of(*marks: Any) -> Any:
+    """The adapter of the library whose dtype, or device, one of some objects is; else NumPy's.
+
+    >>> library_of(None, "cpu").name
+    'numpy'
+    """
+    for mark in marks:
+        file = _FILES.get(mark.__class__.__module__.partition(".")[0], "numpy_")
+        if file != "numpy_":
+            return importlib.import_module(f".{file}", __name__).ADAPTER
+    return adapters[float]
+
+
+_OTHERS = frozenset({"jax", "jaxlib", "cupy", "tensorflow", "mlx", "dask"})
 
 
 def refuse_foreign(value: Any) -> None:
@@ -120,12 +160,16 @@ class _Dominant(dict[tuple[type, type], type]):
 
     def __missing__(self, pair: tuple[type, type]) -> type:
         left, right = pair
+        a, b = adapters[left], adapters[right]
         if right in SCALARS:
             found = left
         elif left in SCALARS:
             found = right
+        elif a is not b and issubclass(right, numpy.generic):  # numbers too, but for their dtype
+            found = left
+        elif a is not b and issubclass(left, numpy.generic):
+            found = right
         else:
-            a, b = adapters[left], adapters[right]
             if a is not b and (a.hosts or b.hosts):
                 self[pair] = found = left if a.hosts else right
                 return found
@@ -140,6 +184,18 @@ class _Dominant(dict[tuple[type, type], type]):
 
 
 dominant = _Dominant()
+
+
+def known(array: Any) -> Any:
+    """The array as one whose entries can be read at once; None of one that has no numbers yet.
+
+    An array of JAX's has none while a function is traced.
+
+    >>> known(3.0)
+    3.0
+    """
+    own = getattr(adapters[array.__class__], "known", None)
+    return array if own is None else own(array)
 
 
 def namespace(array: Any) -> Any:
@@ -168,15 +224,34 @@ class Kernels(dict[type, Callable[..., Any]]):
         found = adapter.kernel(self.name, cls)
         if found is None:
             found = self._generic(adapter.namespace)
+        check = getattr(adapter, "checks", {}).get(self.name)
+        if check is not None:
+            found = _checked(check, found)
         self[cls] = found
         return found
 
     def _generic(self, xp: Any) -> Callable[..., Any]:
         if self.native is not None:
-            return getattr(xp, self.native)
+            found = getattr(xp, self.native, None)
+            if found is None:
+                raise ArgumentTypeError(
+                    f"`{self.name}`", "arrays of a library that has it", f"{xp.__name__}'s",
+                    "convert them, as with pullback.asarray(x, like=numpy.ones(1))",
+                )
+            return found
         forward = self.forward
         assert forward is not None, self.name
         return forward.__get__(xp)  # a bound method: binds `xp` without a Python frame
+
+
+def _checked(check: Callable[..., None], kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel whose arguments are looked at first."""
+
+    def call(*args: Any, **attrs: Any) -> Any:
+        check(*args, **attrs)
+        return kernel(*args, **attrs)
+
+    return call
 
 
 from . import batched as batched  # noqa: E402  # arrays with a hidden axis

@@ -191,6 +191,20 @@ def permuted(array: Any, order: tuple[int, ...]) -> Any:
     return adapters[array.__class__].namespace.permute_dims(array, order)
 
 
+def moved_to(array: Any, like: Any, dtype: Any = None) -> Any:
+    """An array, whatever axes it hides, as one of the library of another.
+
+    >>> import numpy as np
+    >>> moved_to(Batched(np.ones((5, 3)), 7), np.float32(1), np.float32)
+    <float32[3] for each of 5 examples>
+    """
+    if array.__class__ is Batched:
+        return Batched(moved_to(array.value, like, dtype), array.tag)
+    while like.__class__ is Batched:
+        like = like.value
+    return adapters[like.__class__].asarray(array, dtype, like)
+
+
 class _Adapter:
     """The adapter of batched arrays: what it does, it does to the array inside."""
 
@@ -215,14 +229,30 @@ class _Adapter:
         inner = array.value
         return adapters[inner.__class__].owner(inner)
 
-    def asarray(self, value: Any, dtype: Any = None) -> Any:
+    def asarray(self, value: Any, dtype: Any = None, like: Any = None) -> Any:
         """A batched array as it is, in another dtype if asked; anything else as a constant."""
         if value.__class__ is not Batched:
-            return adapters[float].asarray(value, dtype)
+            while like.__class__ is Batched:
+                like = like.value
+            some = value if like is None else like
+            cls = some.__class__ if some.__class__ in adapters else float
+            return adapters[cls].asarray(value, dtype, like)
         inner = value.value
         if dtype is None or inner.dtype == dtype:
             return value
         return Batched(adapters[inner.__class__].asarray(inner, dtype), value.tag)
+
+    def dtype(self, dtype: Any) -> Any:
+        """As it is: the array inside knows."""
+        return dtype
+
+    def numpy(self, array: Any) -> Any:
+        """An error: there is one for each example."""
+        return array.__array__()
+
+    def place(self, array: Any, device: Any = None) -> Any:
+        """Each example's on a device."""
+        return Batched(adapters[array.value.__class__].place(array.value, device), array.tag)
 
     def adopt(self, array: Any) -> Any:
         """As it is."""

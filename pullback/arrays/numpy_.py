@@ -10,7 +10,17 @@ from typing import Any
 
 import numpy
 
-from . import numpy_linalg, numpy_nn, numpy_shapes
+from ..errors import ArgumentError
+from . import (
+    SCALARS,
+    adapters,
+    entrances,
+    numpy_decompositions,
+    numpy_linalg,
+    numpy_nn,
+    numpy_shapes,
+    numpy_special,
+)
 
 _SCALAR_KERNELS: dict[str, Callable[..., Any]] = {
     # On NumPy's scalars the operators are 10 x quicker than the ufuncs.
@@ -93,7 +103,9 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     "cbrt": numpy.cbrt, "einsum": einsum, "make_complex": make_complex, "matmul": product,
     "pow": power,
     "quotient": quotient, "round": rounded, **numpy_shapes.KERNELS, **numpy_linalg.KERNELS,
+    **numpy_decompositions.KERNELS,
 }
+_LAZY = numpy_nn.LAZY | numpy_special.LAZY
 
 
 class NumPy:
@@ -105,8 +117,8 @@ class NumPy:
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
         """NumPy's own functions serve, but for scalars and for what is in `numpy_nn`."""
-        if name in numpy_nn.LAZY:
-            return getattr(importlib.import_module(numpy_nn.LAZY[name]), name)
+        if name in _LAZY:
+            return getattr(importlib.import_module(_LAZY[name]), name)
         if issubclass(cls, numpy.generic) and name in _SCALAR_KERNELS:
             return _SCALAR_KERNELS[name]
         if issubclass(cls, numpy.ndarray) and cls is not numpy.ndarray:
@@ -122,6 +134,20 @@ class NumPy:
         if issubclass(cls, numpy.ndarray):
             return 2 if cls is numpy.ndarray else 3
         return 1 if issubclass(cls, numpy.generic) else 0
+
+    def dtype(self, dtype: Any) -> Any:
+        """NumPy's."""
+        return None if dtype is None else numpy.dtype(dtype)
+
+    def numpy(self, array: Any) -> Any:
+        """The array."""
+        return numpy.asarray(array)
+
+    def place(self, array: Any, device: Any = None) -> Any:
+        """A NumPy array of one of any library."""
+        if device not in (None, "cpu"):
+            raise ArgumentError("to_device of a NumPy array", '"cpu"', repr(device))
+        return adapters[array.__class__].numpy(array)
 
     def adopt(self, array: Any) -> Any:
         """A large array as the kind whose results are pooled and threaded; others as they are."""
@@ -145,8 +171,10 @@ class NumPy:
             array = array.base
         return array
 
-    def asarray(self, value: Any, dtype: Any = None) -> Any:
+    def asarray(self, value: Any, dtype: Any = None, like: Any = None) -> Any:
         """An ndarray (never a scalar)."""
+        if value.__class__ in entrances:
+            value = adapters[value.__class__].numpy(value)
         return numpy.asarray(value, dtype=dtype)
 
     def own(self, array: Any) -> Any:
@@ -169,7 +197,7 @@ class NumPy:
             return copy(array)
         return numpy.array(array, subok=True)
 
-    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+    def zeros(self, shape: tuple[int, ...], dtype: Any, like: Any = None) -> Any:
         """Zeros; large ones in memory that is used again."""
         if math.prod(shape) * numpy.dtype(dtype).itemsize < _LARGE:
             return numpy.zeros(shape, dtype)
@@ -229,8 +257,6 @@ ADAPTER = NumPy()
 
 
 def _register() -> None:
-    from . import SCALARS, adapters
-
     for cls in (*SCALARS, numpy.ndarray, numpy.generic):
         adapters[cls] = ADAPTER
 

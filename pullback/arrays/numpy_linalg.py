@@ -8,6 +8,22 @@ from typing import Any
 import numpy
 
 from ..errors import ShapeError, SingularMatrixError
+from . import adjugates
+
+
+def _check_square(x: Any, argument: str, who: str) -> None:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(
+            f"argument `{argument}` of `{who}`", "square matrices, on the last two axes",
+            f"shape {x.shape}",
+        )
+
+
+def _singular(who: str, x: Any) -> SingularMatrixError:
+    return SingularMatrixError(
+        f"`{who}`", "matrices that have an inverse", f"a singular one among shape {x.shape}",
+        "add a small multiple of the identity, or use least squares",
+    )
 
 
 def solve(x1: Any, x2: Any) -> Any:
@@ -15,17 +31,79 @@ def solve(x1: Any, x2: Any) -> Any:
 
     Raises `SingularMatrixError`, and `ShapeError` for what is not square.
     """
-    if x1.ndim < 2 or x1.shape[-1] != x1.shape[-2]:
-        raise ShapeError(
-            "argument `x1` of `solve`", "square matrices, on the last two axes", f"shape {x1.shape}"
-        )
+    _check_square(x1, "x1", "solve")
     try:
         return numpy.linalg.solve(x1, x2)
     except numpy.linalg.LinAlgError:
-        raise SingularMatrixError(
-            "`solve`", "matrices that have an inverse", f"a singular one among shape {x1.shape}",
-            "add a small multiple of the identity, or use least squares",
-        ) from None
+        raise _singular("solve", x1) from None
 
 
-KERNELS: dict[str, Callable[..., Any]] = {"solve": solve}
+def inv(x: Any) -> Any:
+    """The inverse of x.
+
+    Raises `SingularMatrixError`, and `ShapeError` for what is not square.
+    """
+    _check_square(x, "x", "inv")
+    try:
+        return numpy.linalg.inv(x)
+    except numpy.linalg.LinAlgError:
+        raise _singular("inv", x) from None
+
+
+def expm(x: Any) -> Any:
+    """The exponential of x, by SciPy.
+
+    Raises `ShapeError` for what is not square.
+    """
+    from scipy.linalg import expm
+
+    _check_square(x, "x", "expm")
+    return expm(x)
+
+
+def triangular_solve(a: Any, b: Any, *, lower: bool, unit_diagonal: bool) -> Any:
+    """The solution of a @ x = b: of one matrix by substitution, of a stack by `numpy.linalg.solve`.
+
+    Raises `SingularMatrixError` for a 0 on the diagonal.
+    """
+    if not unit_diagonal and not numpy.diagonal(a, axis1=-2, axis2=-1).all():
+        raise _singular("triangular_solve", a)
+    if a.ndim == 2 == b.ndim and a.size and b.size:
+        from scipy.linalg import solve_triangular
+
+        return solve_triangular(
+            a, b, lower=lower, unit_diagonal=unit_diagonal, check_finite=False
+        )
+    if lower:  # the same, backwards; of an upper triangle nothing is eliminated
+        a, b = a[..., ::-1, ::-1], b[..., ::-1, :]
+    a = numpy.triu(a, k=int(unit_diagonal))
+    if unit_diagonal:
+        a = a + numpy.eye(a.shape[-1], dtype=a.dtype)
+    x = numpy.linalg.solve(a, b)
+    return x[..., ::-1, :] if lower else x
+
+
+def adjugate(x: Any) -> Any:
+    """The adjugates: det(x) · x⁻¹, which is quicker, where x is regular; NaN of NaN.
+
+    The two factors come from the same elimination, and their errors cancel however near to
+    singular x is.
+    """
+    with numpy.errstate(over="ignore", under="ignore", invalid="ignore"):
+        factor = numpy.asarray(numpy.linalg.det(x))
+        usable = (factor != 0) & numpy.isfinite(factor)
+        back = numpy.linalg.inv(numpy.where(usable[..., None, None], x, numpy.eye(x.shape[-1])))
+        condition = numpy.linalg.norm(x, axis=(-2, -1)) * numpy.linalg.norm(back, axis=(-2, -1))
+        usable &= condition < 1 / numpy.finfo(factor.dtype).eps
+        out = numpy.asarray(factor[..., None, None] * back, factor.dtype)
+    if not usable.all():
+        rest = ~usable & numpy.isfinite(x).all(axis=(-2, -1))
+        out[~usable] = numpy.nan
+        out[rest] = adjugates.adjugate(numpy, x[rest])
+    return out
+
+
+KERNELS: dict[str, Callable[..., Any]] = {
+    "adjugate": adjugate, "expm": expm, "inv": inv, "solve": solve,
+    "triangular_solve": triangular_solve,
+}

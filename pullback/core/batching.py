@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from ..arrays import adapters, dominant
+import numpy
+
+from ..arrays import SCALARS, adapters, dominant
 from ..arrays.batched import Batched, spread, tags_of
 from ..arrays.batched_index import index_tags, opened
 from ..errors import BatchedValueError, LoopWarning, warn
@@ -80,10 +82,19 @@ class BatchingRule:
         """The result, with the hidden axis in front."""
         if self.hidden:
             return self.function(*values, hidden=tuple(hidden), **attrs)
+        like = bare(next(v for v, has in zip(values, hidden, strict=True) if has))
         whole = [
-            v if has else spread(v, size) for v, has in zip(values, hidden, strict=True)
+            v if has else spread(_of_library(v, like), size)
+            for v, has in zip(values, hidden, strict=True)
         ]
         return self.function(*whole, **attrs)
+
+
+def _of_library(value: Any, like: Any) -> Any:
+    """A Python number as an array of another's library; an array as it is."""
+    if value.__class__ not in SCALARS:
+        return value
+    return adapters[like.__class__].asarray(value, None, like)
 
 
 def kernel_of(op: Any) -> Callable[..., Any]:
@@ -207,8 +218,31 @@ def plain_of(array: Any, tags: Sequence[int], sizes: Sequence[int]) -> Any:
     return array
 
 
-def adapter_of(array: Any) -> Any:
-    """The adapter of the library an array is of, below all hidden axes."""
+def bare(array: Any) -> Any:
+    """The array below all hidden axes."""
     while array.__class__ is Batched:
         array = array.value
-    return adapters[array.__class__]
+    return array
+
+
+def adapter_of(array: Any) -> Any:
+    """The adapter of the library an array is of, below all hidden axes."""
+    return adapters[bare(array).__class__]
+
+
+def zeros_by(shape: tuple[int, ...], like: Any, dtype: Any = None) -> Any:
+    """Zeros of a shape, where an array is, in its dtype unless another is given; all examples'."""
+    own = bare(like)
+    return adapters[own.__class__].zeros(shape, own.dtype if dtype is None else dtype, own)
+
+
+def counted(n: int, like: Any) -> Any:
+    """0, 1, … n - 1, where an array is; the same for all examples."""
+    own = bare(like)
+    return adapters[own.__class__].asarray(numpy.arange(n), None, own)
+
+
+def identity_matrix(n: int, like: Any) -> Any:
+    """The identity matrix of n rows, where an array is, in its dtype; the same for all examples."""
+    own = bare(like)
+    return adapters[own.__class__].asarray(numpy.eye(n), own.dtype, own)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..arrays import dominant, is_array
+from ..arrays import dominant, entrances, is_array
 from ..arrays.batched import Batched
 from .cotangent import accumulate, collapsed, project
 from .inplace import link_view
@@ -180,7 +180,7 @@ def _binary(op: Op) -> Callable[..., Any]:
             b = x2._data
             q = x2._node
         elif x2.__class__ is float or x2.__class__ is int or is_array(x2):
-            b = x2
+            b = x2 if x2.__class__ not in entrances else entrances[x2.__class__](x2)
             q = None
         else:
             return apply(op, (x1, x2), {})

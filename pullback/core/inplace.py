@@ -11,10 +11,11 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from ..arrays import adapters
+from ..arrays import adapters, dominant
 from ..arrays.batched import Batched, tags_of
 from ..errors import ArgumentError, BatchedValueError, InplaceError
 from . import writes
+from .batching import adapter_of
 from .node import Leaf, Node
 from .op import OPS
 from .record import record
@@ -27,7 +28,10 @@ def link_view(view: Tensor, base: Any, op: Any, attrs: Mapping[str, Any]) -> Non
     if not isinstance(base, Tensor):
         return
     owner = adapters[view._data.__class__].owner(view._data)
-    if owner is None or owner is not adapters[base._data.__class__].owner(base._data):
+    if owner is None:
+        if not _is_view(view, base, attrs):
+            return
+    elif owner is not adapters[base._data.__class__].owner(base._data):
         return
     source, steps = getattr(base, "_base", None) or (base, ())
     view._base = (source, (*steps, (op, attrs)))
@@ -37,6 +41,44 @@ def link_view(view: Tensor, base: Any, op: Any, attrs: Mapping[str, Any]) -> Non
     elif len(views) >= 64 and len(views) & (len(views) - 1) == 0:  # now and then drop the dead
         views[:] = [v for v in views if v() is not None]
     views.append(weakref.ref(view))
+
+
+def immutable(data: Any) -> bool:
+    """Whether writing to an array makes another one, as JAX's arrays have it.
+
+    Note [views without shared memory]: there, tensors behave as if memory were shared all the
+    same. What picks entries by integers and slices, or arranges them anew, makes a view, and what
+    is written to one of the tensors is put into the array of each of the others.
+    """
+    return getattr(adapter_of(data), "immutable", False)
+
+
+def _is_view(view: Tensor, base: Tensor, attrs: Mapping[str, Any]) -> bool:
+    """Whether an operation that may give a view gives one, of arrays that share no memory."""
+    if attrs.get("copy") or not immutable(view._data) or view._data.dtype != base._data.dtype:
+        return False
+    index = attrs.get("index")
+    parts = index if index.__class__ is tuple else (index,)
+    return not any(hasattr(part, "dtype") or part.__class__ is bool for part in parts)
+
+
+def _carry(target: Tensor) -> None:
+    """Put what was written to a tensor into the arrays of those that it is a view of, or has.
+
+    See Note [views without shared memory].
+    """
+    source, steps = getattr(target, "_base", None) or (target, ())
+    if steps:
+        put = OPS["put_view"].op.kernels  # type: ignore[attr-defined]
+        kind = dominant[source._data.__class__, target._data.__class__]
+        source._data = put[kind](source._data, target._data, steps=steps)
+    take = OPS["take_view"].op.kernels[source._data.__class__]  # type: ignore[attr-defined]
+    for reference in getattr(source, "_views", ()):
+        view = reference()
+        if view is not None:
+            view._data = take(source._data, steps=view._base[1])
+    if isinstance(source._node, Leaf):
+        source._node.renew(source._data)
 
 
 def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
@@ -77,13 +119,20 @@ def check_writable(target: Tensor, name: str) -> None:
     Also for what vmap maps: that is a view of an array of whoever called vmap.
     """
     data = target._data
-    if data.__class__ is Batched and adapters[Batched].is_sealed(data):
+    source, steps = getattr(target, "_base", None) or (target, ())
+    if data.__class__ is Batched and (
+        adapters[Batched].is_sealed(data) or adapters[Batched].is_sealed(source._data)
+    ):
         raise InplaceError(
             f"in-place `{name}` inside vmap", "a tensor that owns its memory",
             "an argument that vmap maps, or a view of one or of something repeated",
             "write to a copy: y = pullback.asarray(x, copy=True)",
         )
-    source, _ = getattr(target, "_base", None) or (target, ())
+    if any(step.name == "broadcast_to" for step, _ in steps) and immutable(data):
+        raise InplaceError(
+            f"in-place `{name}`", "a tensor each of whose entries stands in one place",
+            "one that broadcasting repeats", "copy it first: x = pullback.asarray(x, copy=True)",
+        )
     node = source._node
     if isinstance(node, Leaf) and state().mode >= node.level and not target._assignable:
         view = "" if source is target else "a view of "
@@ -112,6 +161,8 @@ def rewrite(target: Tensor, node: Node | None) -> None:
 
     With recording off, the memory has changed and no history has.
     """
+    if immutable(target._data):
+        _carry(target)
     source, steps = getattr(target, "_base", None) or (target, ())
     if isinstance(source._node, Leaf) and node is None:
         return  # written with recording off, as an optimizer does: still the same leaf

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..errors import NotDifferentiableError
 from . import departures
 from . import state as _state
-from .batching import adapter_of, each_example
+from .batching import each_example, zeros_by
 from .cotangent import cast, wrapped
 from .node import FREED, Leaf, Node, number, where
 from .op import OPS, Rule
@@ -161,7 +161,7 @@ def into(t: Any, node: Any) -> Any:
 def zeros_for(space: Any, like: Any) -> Any:
     """Raw zeros for a (shape, dtype), of the library of `like`."""
     shape, dtype = space
-    return adapter_of(raw(like)).namespace.zeros(tuple(shape), dtype=dtype)
+    return zeros_by(tuple(shape), raw(like), dtype)
 
 
 def push_transposed(node: Any, tangents: Tangents, record: bool, cls: type) -> Any:

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from ..arrays import dominant
+from ..arrays import SCALARS, adapters, dominant
+from ..arrays.batched import Batched
 from ..errors import (
     ArgumentTypeError,
     GraphFreedError,
@@ -37,7 +38,8 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
             value, node = arg._data, arg._node
             tracked |= node is not None
         else:
-            value, node = to_array(arg), None
+            like = _companion(args) if arg.__class__ in (list, tuple) else None
+            value, node = to_array(arg, like), None
         data.append(value)
         parents.append(node)
         type_ = value.__class__
@@ -65,6 +67,15 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     return out
 
 
+def _companion(args: Sequence[Any]) -> Any:
+    """The first array among arguments, whose library a sequence beside it is an array of."""
+    for arg in args:
+        data = arg._data if isinstance(arg, Tensor) else arg
+        if hasattr(data, "dtype") and data.__class__ not in SCALARS:
+            return data
+    return None
+
+
 def apart(behind: Any, outputs: Sequence[Any], cls: type) -> tuple[Any, ...]:
     """Several outputs as Tensors, each with a node in front of the common one, if there is one."""
     made = []
@@ -79,24 +90,39 @@ def apart(behind: Any, outputs: Sequence[Any], cls: type) -> tuple[Any, ...]:
 advance: Any = None
 """Set by `core.forward`: gives a recorded node its tangents."""
 
-REFUSALS = (ValueError, TypeError, IndexError)
-"""What array libraries raise for arguments that they cannot use."""
+REFUSALS = (ValueError, TypeError, IndexError, RuntimeError)
+"""What array libraries raise for arguments that they cannot use; the last only some of them."""
 
 
 def refuse(op: Any, data: Sequence[Any], error: Exception) -> NoReturn:
     """Raise an array library's error anew, in the same family, naming operation and arguments."""
-    if isinstance(error, PullbackError):
+    if isinstance(error, PullbackError) or (
+        isinstance(error, RuntimeError) and not _refused(data, error)
+    ):
         raise error
     given = ", ".join(
         f"{a.dtype}{list(a.shape)}" if hasattr(a, "dtype") else repr(a)[:40] for a in data
     )
     family = (
         PositionError if isinstance(error, IndexError)
-        else ShapeError if isinstance(error, ValueError) else ArgumentTypeError
+        else ArgumentTypeError if isinstance(error, TypeError) else ShapeError
     )
     raise family(
         f"`{op.name}`", "arguments that fit each other", f"{given}: {error}"
     ) from error
+
+
+def _refused(data: Sequence[Any], error: Exception) -> bool:
+    """Whether an exception is what the library of one of some arrays refuses arguments with."""
+    return any(
+        error.__class__ in getattr(adapters[a.__class__], "refusals", ()) for a in map(_inner, data)
+    )
+
+
+def _inner(array: Any) -> Any:
+    while array.__class__ is Batched:
+        array = array.value
+    return array
 
 
 def record(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy
 
-from ..arrays import SCALARS, adapters, is_array, refuse_foreign
+from ..arrays import SCALARS, adapters, entrances, is_array, known, refuse_foreign
 from ..arrays.batched import Batched
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from . import state as _state
@@ -101,7 +101,7 @@ class Tensor:
         """The values as a NumPy array; that they left is remembered, if anybody follows them."""
         if self._node is not None:
             left(self._node, by)
-        return numpy.asarray(self._data)
+        return adapters[self._data.__class__].numpy(self._data)
 
     def item(self) -> Any:
         """The one entry as a Python number.
@@ -129,9 +129,10 @@ class Tensor:
         return numpy.array(self._leave("numpy.asarray"), dtype=dtype, copy=copy)
 
     def __repr__(self) -> str:
-        if isinstance(self._data, Batched):
+        if isinstance(self._data, Batched) or known(self._data) is None:
             return f"Tensor({self._data!r})"
-        text = numpy.array2string(numpy.asarray(self._data), separator=", ", prefix="Tensor(")
+        values = adapters[self._data.__class__].numpy(self._data)
+        text = numpy.array2string(values, separator=", ", prefix="Tensor(")
         dtype = str(self.dtype).rpartition(".")[2]
         tail = "" if dtype in ("float64", "int64", "bool") else f", dtype={dtype}"
         if self.size == 0 and self.ndim > 1:  # the brackets of nothing do not tell
@@ -191,7 +192,7 @@ class Tensor:
                 "pickling of a Tensor", "a leaf", f"a result of `{self._node.name()}`",  # type: ignore[union-attr]
                 "pickle `x.detach()`",
             )
-        return _unpickled, (type(self), self.numpy(), self.requires_grad)
+        return _unpickled, (type(self), self.data, self.requires_grad)
 
     def __copy__(self) -> Any:
         return wrap(self._out, self._data, self._node)
@@ -425,10 +426,11 @@ def to_array(value: Any, like: Any = None) -> Any:
     if isinstance(value, Tensor):
         return value._data
     if isinstance(value, SCALARS) or is_array(value):
-        return value
+        enter = entrances.get(value.__class__)
+        return value if enter is None else enter(value)
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         adapter = adapters[float if like is None else type(like)]
-        return adapter.asarray([to_list(v) for v in value])
+        return adapter.asarray([to_list(v) for v in value], None, like)
     refuse_foreign(value)
     if hasattr(value, "__array__"):
         return numpy.asarray(value)

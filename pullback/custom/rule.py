@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..arrays import adapters, is_array, namespace
+from ..arrays import adapters, is_array
 from ..core import state as _state
+from ..core.batching import zeros_by
 from ..core.cotangent import accumulate, complex_dtypes, conjugated, wrapped
 from ..core.forward import advance, output_node
 from ..core.node import Node, number, where
@@ -25,13 +26,12 @@ def outputs_of(g: Any, node: Any, cls: type, *, zeros: bool = True) -> list[Any]
     if g.__class__ is not list:
         return [wrapped(cls, conjugated(g) if complex_dtypes[g.dtype] else g)]
     some = next(v for v in g if v is not None)
-    xp = namespace(some._data if isinstance(some, Tensor) else some)
     answers: list[Any] = []
     for v, (shape, dtype) in zip(g, node.spaces, strict=True):
         if v is not None:
             answers.append(wrapped(cls, conjugated(v)))
         else:
-            answers.append(wrap(cls, xp.zeros(shape, dtype=dtype)) if zeros else None)
+            answers.append(wrap(cls, zeros_by(tuple(shape), raw(some), dtype)) if zeros else None)
     return answers
 
 

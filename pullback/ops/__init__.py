@@ -10,9 +10,11 @@ from .comparing import *
 from .complex_ import *
 from .convolution import *
 from .creation import *
+from .decompositions import *
 from .dropping import *
 from .dtypes import *
 from .exponential import *
+from .fourier import *
 from .indexing import *
 from .joining import *
 from .linalg import *
@@ -25,5 +27,6 @@ from .running import *
 from .searching import *
 from .selecting import *
 from .shaping import *
+from .spectral import *
 from .statistics import *
 from .trigonometric import *

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.batching import adapter_of
+from ..core.batching import zeros_by
 from .convolution import (
     Windows,
     convolution,
@@ -47,7 +47,7 @@ def _kept(first: Any, second: Any, hidden: tuple[bool, ...]) -> tuple[Any, int, 
     if size or not all(hidden):
         return second, size, hidden
     shape = tuple(second.shape[1:])  # there are no groups of no channels
-    return adapter_of(second).namespace.zeros(shape, dtype=second.dtype), size, (True, False)
+    return zeros_by(shape, second), size, (True, False)
 
 
 @convolution.batching

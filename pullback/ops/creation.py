@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays import adapters, namespace
+from ..arrays import SCALARS, adapters, is_array, library_of, namespace
+from ..core.batching import adapter_of
 from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array
 from ..errors import ArgumentError, ShapeError
 from .dtypes import astype
 from .joining import stack
+from .placing import in_library_of, to_device
 from .rounding import identity
 from .shaping import broadcast_to
 
@@ -44,11 +46,13 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
 
 
 def asarray(
-    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
+    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
+    like: Any = None,
 ) -> Tensor:
     """A Tensor of whatever is handed: itself for a Tensor, if nothing is to be changed.
 
     copy   True: always in memory of its own; False: an error where it cannot be shared
+    like   a Tensor or an array: the result is of its array library, and on its device
     Tensors stay tracked, also those in nested sequences, which are stacked.
 
     >>> asarray([1, 2])
@@ -57,15 +61,22 @@ def asarray(
     if _has_tensor(obj):
         if copy is False:
             raise _no_sharing("a sequence")
-        obj, copy = stack([asarray(part) for part in obj]), None
+        obj = stack([p if isinstance(p, SCALARS) else asarray(p) for p in obj])
+        copy = None
+    if like is not None:
+        obj = in_library_of(obj, like)
     if not isinstance(obj, Tensor):
         array = obj if hasattr(obj, "__array__") else to_array(obj)
         xp = adapters[raw(to_array(obj)).__class__].namespace
         return Tensor(xp.asarray(array, dtype=dtype, device=device, copy=copy))
+    if dtype is not None:
+        dtype = adapter_of(obj._data).dtype(dtype)
+    if device is not None:
+        obj = to_device(obj, device)
     if dtype is not None and obj.dtype != dtype:
         if copy is False:
             raise _no_sharing(f"dtype {obj.dtype}")
-        return astype(obj, dtype, device=device)
+        return astype(obj, dtype)
     return identity(obj) if copy else obj
 
 
@@ -90,10 +101,21 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     >>> from_dlpack(np.array([1.0, 2.0]))
     Tensor([1., 2.])
     """
-    return Tensor(_xp.from_dlpack(raw(x), device=device, copy=copy))
+    x = raw(x)
+    if is_array(x):
+        x = adapters[x.__class__].adopt(x)
+        if device is None and x.__dlpack_device__()[0] != 1:  # not on the CPU, where NumPy is
+            return Tensor(adapters[x.__class__].copy(x) if copy else x)
+    return Tensor(_xp.from_dlpack(x, device=device, copy=copy))
 
 
 # Filled and counted -------------------------------------------------------------------------
+
+
+def _at(dtype: Any, device: Any) -> tuple[Any, Any]:
+    """The namespace that a dtype or device is of, NumPy's if neither says, and its dtype."""
+    adapter = library_of(dtype, device)
+    return adapter.namespace, adapter.dtype(dtype)
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -102,7 +124,8 @@ def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     >>> zeros((2,))
     Tensor([0., 0.])
     """
-    return Tensor(_xp.zeros(shape, dtype=dtype, device=device))
+    xp, dtype = _at(dtype, device)
+    return Tensor(xp.zeros(shape, dtype=dtype, device=device))
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -111,7 +134,8 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     >>> ones((2,))
     Tensor([1., 1.])
     """
-    return Tensor(_xp.ones(shape, dtype=dtype, device=device))
+    xp, dtype = _at(dtype, device)
+    return Tensor(xp.ones(shape, dtype=dtype, device=device))
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -120,7 +144,8 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     >>> empty((2, 3)).shape
     (2, 3)
     """
-    return Tensor(_xp.empty(shape, dtype=dtype, device=device))
+    xp, dtype = _at(dtype, device)
+    return Tensor(xp.empty(shape, dtype=dtype, device=device))
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -133,7 +158,8 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
         lengths = (shape,) if isinstance(shape, int) else tuple(shape)
         stretched = broadcast_to(fill_value, lengths)
         return astype(stretched, fill_value.dtype if dtype is None else dtype, device=device)
-    return Tensor(_xp.full(shape, fill_value, dtype=dtype, device=device))
+    xp, dtype = _at(dtype, device)
+    return Tensor(xp.full(shape, fill_value, dtype=dtype, device=device))
 
 
 def arange(
@@ -146,7 +172,8 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    return Tensor(_xp.arange(raw(start), raw(stop), raw(step), dtype=dtype, device=device))
+    xp, dtype = _at(dtype, device)
+    return Tensor(xp.arange(raw(start), raw(stop), raw(step), dtype=dtype, device=device))
 
 
 def linspace(
@@ -161,11 +188,13 @@ def linspace(
     Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     if isinstance(start, Tensor) or isinstance(stop, Tensor):
-        part = _xp.linspace(0.0, 1.0, num, endpoint=endpoint)
+        end = raw(start if isinstance(start, Tensor) else stop)
+        part = adapter_of(end).namespace.linspace(0.0, 1.0, num, endpoint=endpoint)
         between = start * (1 - part) + stop * part
         return between if dtype is None else astype(between, dtype, device=device)
+    xp, dtype = _at(dtype, device)
     return Tensor(
-        _xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+        xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
     )
 
 
@@ -179,7 +208,8 @@ def eye(
     Tensor([[0., 1., 0.],
             [0., 0., 1.]])
     """
-    return Tensor(_xp.eye(n_rows, n_cols, k=k, dtype=dtype, device=device))
+    xp, dtype = _at(dtype, device)
+    return Tensor(xp.eye(n_rows, n_cols, k=k, dtype=dtype, device=device))
 
 
 # Like another -------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..arrays import adapters, dominant
+from ..arrays.batched import moved_to
 from ..core.tensor import Tensor, check_inexact, is_inexact, raw, to_array
 from ..errors import ArgumentError, DtypeError, ShapeError
 from .arithmetic import multiply
@@ -43,8 +43,7 @@ def dropout(
 
     kept = raw((generator or default_generator()).bernoulli(1 - p, data.shape))
     mask = multiply(kept, 0.0 if p == 1 else 1 / (1 - p))
-    adapter = adapters[dominant[data.__class__, mask.__class__]]
-    return multiply(x, adapter.asarray(mask, data.dtype))
+    return multiply(x, moved_to(mask, data, data.dtype))
 
 
 def embedding(weight: Any, indices: Any, /) -> Any:

@@ -7,16 +7,16 @@ very object that arrays carry. Here and in `pullback` the name `bool` is a dtype
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
-from ..arrays import SCALARS, adapters, is_array
+from ..arrays import SCALARS, is_array, library_of
 from ..core.batching import adapter_of
 from ..core.cotangent import is_complex, is_complex_dtype
 from ..core.op import face_of, op
 from ..core.tensor import raw
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 
 __all__ = [
     "astype", "bool", "can_cast", "complex64", "complex128", "e", "finfo", "float32", "float64",
@@ -43,6 +43,19 @@ float32 = numpy.dtype("float32")
 float64 = numpy.dtype("float64")
 complex64 = numpy.dtype("complex64")
 complex128 = numpy.dtype("complex128")
+
+
+_SIGNED = ("int8", "int16", "int32", "int64")
+_UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+_REAL = ("float32", "float64")
+_COMPLEX = ("complex64", "complex128")
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "bool": ("bool",), "signed integer": _SIGNED, "unsigned integer": _UNSIGNED,
+    "integral": _SIGNED + _UNSIGNED, "real floating": _REAL, "complex floating": _COMPLEX,
+    "numeric": _SIGNED + _UNSIGNED + _REAL + _COMPLEX,
+}
+"""The standard's kinds of dtypes -> the names of theirs."""
 
 
 @op(name="astype", view=True, linear=True)
@@ -76,12 +89,12 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
     return _astype(x, dtype, copy=copy, device=device)
 
 
-def _namespace(*values: Any) -> Any:
-    """The namespace of the first array among some values, NumPy's if there is none."""
+def _library(*values: Any) -> Any:
+    """The adapter of the library of the first array, or else dtype, among some values."""
     for value in values:
         if is_array(value):
-            return adapter_of(value).namespace
-    return adapters[float].namespace
+            return adapter_of(value)
+    return library_of(*values)
 
 
 def _dtype(value: Any) -> Any:
@@ -103,8 +116,10 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
         raise ArgumentTypeError(
             "`result_type`", "at least one array or dtype", "Python's numbers only", "add a dtype"
         )
-    xp = _namespace(*values)
-    return xp.result_type(*[v if isinstance(v, SCALARS) else _dtype(v) for v in values])
+    library = _library(*values)
+    return library.namespace.result_type(
+        *[v if isinstance(v, SCALARS) else library.dtype(_dtype(v)) for v in values]
+    )
 
 
 def can_cast(from_: Any, to: Any, /) -> Any:
@@ -113,33 +128,82 @@ def can_cast(from_: Any, to: Any, /) -> Any:
     >>> can_cast(int32, float64), can_cast(float64, int32)
     (True, False)
     """
-    return _namespace(raw(from_)).can_cast(_dtype(from_), to)
+    library = _library(raw(from_), to)
+    return library.namespace.can_cast(library.dtype(_dtype(from_)), library.dtype(to))
 
 
-def finfo(type: Any, /) -> Any:
+class FloatLimits(NamedTuple):
+    """What `finfo` answers, in Python's numbers."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Any
+
+
+def finfo(type: Any, /) -> FloatLimits:
     """The limits of a floating dtype (or an array's): bits, eps, max, min, smallest_normal, dtype.
 
-    For a complex dtype, those of its real and imaginary parts.
+    For a complex dtype, those of its real and imaginary parts. Raises `DtypeError` for another.
 
     >>> finfo(float32).bits
     32
     """
-    return _namespace(raw(type)).finfo(_dtype(type))
+    found, dtype = _limits("finfo", type, "a floating dtype", "use iinfo for integers")
+    eps, high, low, normal = map(float, (found.eps, found.max, found.min, found.smallest_normal))
+    return FloatLimits(int(found.bits), eps, high, low, normal, dtype)
 
 
-def iinfo(type: Any, /) -> Any:
+class IntLimits(NamedTuple):
+    """What `iinfo` answers, in Python's numbers."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: Any
+
+
+def iinfo(type: Any, /) -> IntLimits:
     """The limits of an integer dtype (or an array's): bits, max, min, dtype.
+
+    Raises `DtypeError` for another dtype.
 
     >>> iinfo(int8).max
     127
     """
-    return _namespace(raw(type)).iinfo(_dtype(type))
+    found, dtype = _limits("iinfo", type, "an integer dtype", "use finfo for floating dtypes")
+    return IntLimits(int(found.bits), int(found.max), int(found.min), dtype)
+
+
+def _limits(who: str, type: Any, expected: str, fix: str) -> tuple[Any, Any]:
+    """What the library of a dtype (or an array) says of it, and the dtype that that is about."""
+    library, dtype = _library(raw(type)), _dtype(type)
+    try:
+        found = getattr(library.namespace, who)(library.dtype(dtype))
+    except (AttributeError, TypeError, ValueError):
+        raise DtypeError(f"`{who}`", f"{expected}, or an array of one", str(dtype), fix) from None
+    return found, library.dtype(found.dtype)
 
 
 def isdtype(dtype: Any, kind: Any) -> Any:
     """Whether a dtype is of a kind, such as "real floating", is a dtype, or one of several.
 
+    Raises `ArgumentError` for a kind that is not there, `ArgumentTypeError` for what is none.
+
     >>> isdtype(complex64, ("real floating", "complex floating")), isdtype(int8, "bool")
     (True, False)
     """
-    return _namespace().isdtype(dtype, kind)
+    library = _library(dtype)
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    try:
+        return library.namespace.isdtype(
+            dtype, tuple([k if isinstance(k, str) else library.dtype(k) for k in kinds])
+        )
+    except (TypeError, ValueError) as error:
+        family = ArgumentError if isinstance(error, ValueError) else ArgumentTypeError
+        raise family(
+            "`isdtype`", f"a dtype, and a kind: one of {', '.join(KINDS)}, or a dtype, or a tuple",
+            f"{dtype!r} and {kind!r}",
+        ) from None

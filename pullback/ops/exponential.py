@@ -183,10 +183,10 @@ def pow(x1: Any, x2: Any, /) -> Any:
 def pullback_pow_x1(g: Any, x1: Any, x2: Any) -> Any:
     # The power that is left is multiplied with where it is ≥ 0 and divided by where it is < 0,
     # so that x1 = 0 makes no 0 · ∞. A plain number is known to need one of the two only.
-    if isinstance(x2, (int, float)):
+    if isinstance(x2, (int, float, complex)):
         if x2 == 0:
             return OPS["zeros_like"](g)
-        return g * (x2 * x1 ** (x2 - 1)) if x2 >= 1 else quotient(g * x2, x1 ** (1 - x2))
+        return g * (x2 * x1 ** (x2 - 1)) if x2.real >= 1 else quotient(g * x2, x1 ** (1 - x2))
     x1 = where((x1 == 0) & (x2 == 0), 1, x1)  # x ** 0 is constant at 0 too
     up = real(x2) >= 1
     return quotient(g * x2 * x1 ** where(up, x2 - 1, 0), x1 ** where(up, 0, 1 - x2))

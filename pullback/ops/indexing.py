@@ -8,13 +8,14 @@ only the value that stayed has a derivative.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from ..arrays import adapters, namespace
+from ..arrays import adapters, readers
 from ..arrays.batched import Batched, spread, tags_of
 from ..arrays.batched_index import Each, count_of, index_tags, is_batched, opened, parts_of, plan
 from ..core import writes
-from ..core.batching import is_running
+from ..core.batching import counted, is_running, zeros_by
 from ..core.cotangent import is_complex
 from ..core.inplace import check_examples, check_writable, rewrite
 from ..core.op import OPS, face_of, op
@@ -24,6 +25,11 @@ from ..errors import DtypeError, PositionError, ShapeError
 from .indices import plain, repeats
 
 __all__ = ["add_at", "assign_at", "getitem", "set_at", "take", "take_along_axis"]
+
+def _read(x: Any, index: Any) -> Any:
+    read = readers.get(x.__class__)
+    return x[index] if read is None else read(x, index)
+
 
 def _position_error(who: str, x: Any, error: Exception) -> PositionError:
     return PositionError(f"`{who}`", f"an index that fits shape {tuple(x.shape)}", str(error))
@@ -37,7 +43,8 @@ def _getitem(xp: Any, x: Any, /, index: Any) -> Any:
     if is_batched(index):
         return _getitem.op.kernels[Batched](x, index=index)
     try:
-        taken = x[index]
+        read = readers.get(x.__class__)
+        taken = x[index] if read is None else read(x, index)
         if not taken.shape and x.shape and taken.__class__ is not x.__class__:
             # A view also of a single entry, so that writing to it reaches `x`.
             taken = x[(*index, ...) if index.__class__ is tuple else (index, ...)]
@@ -103,7 +110,7 @@ def scatter(xp: Any, x: Any, /, index: Any, shape: Any) -> Any:
     if is_batched(index):
         return scatter.op.kernels[Batched](x, index=index, shape=shape)
     adapter = adapters[x.__class__]
-    zeros = adapter.zeros(shape, x.dtype)
+    zeros = adapter.zeros(shape, x.dtype, x)
     return (adapter.accumulate if repeats(index) else adapter.assign)(zeros, index, x)
 
 
@@ -198,8 +205,10 @@ def along(indices: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
             "`take_along_axis`", f"indices of {ndim} axes, as the array has",
             f"shape {tuple(positions.shape)}",
         )
-    arange = namespace(positions).arange
-    index = [arange(n)[(slice(None), *(None,) * (ndim - i - 1))] for i, n in enumerate(shape)]
+    index = [
+        counted(n, positions)[(slice(None), *(None,) * (ndim - i - 1))]
+        for i, n in enumerate(shape)
+    ]
     index[positive_axis(axis, ndim, "take_along_axis")] = indices
     return tuple(index)
 
@@ -237,7 +246,7 @@ def batch_set_at(x: Any, value: Any, *, index: Any, hidden: tuple[bool, ...]) ->
 
 
 def _zeros_of(like: Any, shape: Any) -> Any:
-    return namespace(raw(like)).zeros(shape, dtype=like.dtype)
+    return zeros_by(tuple(shape), raw(like))
 
 
 def _write_each(write: Any, x: Any, value: Any, index: Any, hidden: tuple[bool, ...]) -> Any:
@@ -280,10 +289,11 @@ def _take_last(xp: Any, x: Any, /, index: Any) -> Any:
     """
     if is_batched(index):
         return _take_last.op.kernels[Batched](x, index=index)
-    taken = x[index]
-    order = xp.reshape(xp.arange(taken.size), taken.shape)
-    writer = adapters[x.__class__].assign(xp.zeros(x.shape, dtype=order.dtype), index, order)
-    return xp.where(writer[index] == order, taken, xp.zeros_like(taken))
+    taken = _read(x, index)
+    order = xp.reshape(counted(prod(taken.shape), x), taken.shape)
+    adapter = adapters[x.__class__]
+    writer = adapter.assign(adapter.zeros(x.shape, order.dtype, x), index, order)
+    return xp.where(_read(writer, index) == order, taken, xp.zeros_like(taken))
 
 
 @_take_last.pullback("x")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ..arrays import adapters, is_array
+from ..arrays import adapters, is_array, known
 from ..arrays.batched import Batched
 from ..core.op import OPS
 from ..core.tensor import raw, to_list
@@ -43,6 +43,7 @@ def _part(part: Any, keep: bool) -> Any:
         _check_positions(data)
     if is_array(data) and (
         data.shape or data.__class__ is Batched or "int" not in str(data.dtype)
+        or known(data) is None
     ):
         return adapters[data.__class__].copy(data) if keep and data is not part else data
     return _integer(data)

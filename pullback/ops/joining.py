@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-from ..core.batching import adapter_of
+from ..arrays import adapters
+from ..core.batching import zeros_by
 from ..core.op import OPS, face_of, op
 from ..core.tensor import raw, to_array
 from ..errors import ArgumentError, ShapeError
@@ -55,7 +56,7 @@ def pushforward_concat(ts: Any, *, axis: int, starts: tuple[int, ...]) -> Any:
 
 def _zeros(like: Any, shape: tuple[int, ...]) -> Any:
     """Raw zeros of a shape, for an array that has no tangent."""
-    return adapter_of(raw(like)).namespace.zeros(shape, dtype=like.dtype)
+    return zeros_by(shape, raw(like))
 
 
 @_concat.batching
@@ -207,8 +208,7 @@ def _pad(
 ) -> Any:
     shape = tuple(before + n + after for n, (before, after) in zip(x.shape, widths, strict=True))
     out = xp.full(shape, constant_values, dtype=x.dtype)
-    out[_inside(x.shape, widths)] = x
-    return out
+    return adapters[out.__class__].assign(out, _inside(x.shape, widths), x)
 
 
 def _inside(shape: Any, widths: Any) -> tuple[slice, ...]:

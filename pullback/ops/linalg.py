@@ -57,20 +57,28 @@ def pushforward_solve_x2(t: Any, x1: Any) -> Any:
 
 @solve.batching
 def batch_solve(x1: Any, x2: Any, *, hidden: tuple[bool, ...]) -> Any:
+    return solve_examples(solve, x1, x2, hidden)
+
+
+def solve_examples(
+    solving: Any, x1: Any, x2: Any, hidden: tuple[bool, ...], **how: Any
+) -> Any:
+    """What `solving` makes of each example of matrices and right sides, some hidden in front."""
     ranks = len(x1.shape) - hidden[0], len(x2.shape) - hidden[1]
     if ranks[1] == 1:
         if not hidden[1]:
-            return solve(x1, x2)
+            return solving(x1, x2, **how)
         if not hidden[0]:  # the examples are columns, and each matrix is factored once
-            return _last_in_front(solve(x1, x2.mT))
-        return solve(x1, _stretched(x2[..., None], ranks[0]))[..., 0]
+            return _last_in_front(solving(x1, x2.mT, **how))
+        return solving(x1, _stretched(x2[..., None], ranks[0]), **how)[..., 0]
     if ranks == (2, 2) and not hidden[0]:
         size, rows, columns = x2.shape
-        found = solve(x1, reshape(permute_dims(x2, (1, 0, 2)), (rows, size * columns)))
-        return permute_dims(reshape(found, (rows, size, columns)), (1, 0, 2))
+        right = reshape(permute_dims(x2, (1, 0, 2)), (rows, size * columns))
+        found = reshape(solving(x1, right, **how), (rows, size, columns))
+        return permute_dims(found, (1, 0, 2))
     rank = max(ranks)
-    return solve(
-        _stretched(x1, rank) if hidden[0] else x1, _stretched(x2, rank) if hidden[1] else x2
+    return solving(
+        _stretched(x1, rank) if hidden[0] else x1, _stretched(x2, rank) if hidden[1] else x2, **how
     )
 
 

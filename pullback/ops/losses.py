@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..arrays import known
 from ..arrays.batched import Batched
+from ..core.batching import counted
 from ..core.op import op
 from ..core.tensor import is_inexact, raw, to_array
 from ..errors import ArgumentError, ShapeError
@@ -229,7 +231,7 @@ def cross_entropy_slope(
         q = _smoothed(targets, label_smoothing, classes)
         return p * xp.sum(q, axis=axis, keepdims=True) - q
     ndim = len(logits.shape)
-    names = xp.reshape(xp.arange(classes), (classes, *(1,) * (ndim - 1 - axis % ndim)))
+    names = xp.reshape(counted(classes, logits), (classes, *(1,) * (ndim - 1 - axis % ndim)))
     hot = xp.astype(names == xp.expand_dims(targets, axis=axis), logits.dtype)
     return p - _smoothed(hot, label_smoothing, classes)
 
@@ -320,7 +322,8 @@ def _check_targets(logits: Any, targets: Any, axis: int, who: str) -> bool:
         )
     while targets.__class__ is Batched:
         targets = targets.value
-    if not soft and 0 not in targets.shape and (targets.min() < 0 or targets.max() >= classes):
+    targets = None if soft or 0 in targets.shape else known(targets)
+    if targets is not None and (targets.min() < 0 or targets.max() >= classes):
         raise ArgumentError(
             f"argument `targets` of `{who}`", f"classes from 0 to {classes - 1}",
             f"values from {targets.min()} to {targets.max()}",

@@ -13,13 +13,14 @@ from typing import Any
 
 from ..arrays import SCALARS, adapters, is_array
 from ..arrays.batched import Batched
+from ..core import tensor
 from ..core.cotangent import is_complex
 from ..core.inplace import check_writable, overwrite
 from ..core.node import FREED, Node, number
 from ..core.op import OPS
 from ..core.tensor import Tensor, is_inexact, raw
-from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
-from . import arithmetic, comparing, exponential, products, rounding, shaping
+from ..errors import ArgumentError, DtypeError, ShapeError
+from . import arithmetic, comparing, exponential, products, protocols, rounding, shaping
 from .indexing import assign_at, getitem
 
 _STRAIGHT = {
@@ -44,13 +45,8 @@ _INPLACE = {**_REFLECTED, "add": "add", "mul": "multiply"}
 
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
 
-_UFUNCS = {
-    "absolute": "abs", "true_divide": "divide", "power": "pow", "conjugate": "conj",
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
-    "arccosh": "acosh", "arctanh": "atanh", "invert": "bitwise_invert",
-    "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "rint": "round",
-}
-"""NumPy's names of its ufuncs that are not the operations' own."""
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+"""The versions of the standard that the namespace answers for; the last is what it follows."""
 
 CHAPTERS = (arithmetic, comparing, exponential, products, rounding, shaping)
 """Whose operations are bound here, so that they are registered first."""
@@ -109,7 +105,7 @@ def _inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if value.dtype != self.dtype:
             value = _fitting(value, self, name)
         if value._node is not None:
-            _keep_old(value._node, start, self._data)
+            keep_old(value._node, start, self._data)
         return overwrite(self, value, name)
 
     return method
@@ -126,7 +122,7 @@ def _fitting(value: Any, target: Any, name: str) -> Any:
     return OPS["astype"](value, target.dtype)
 
 
-def _keep_old(last: Node, start: int, data: Any) -> None:
+def keep_old(last: Node, start: int, data: Any) -> None:
     """Give nodes recorded since `start` copies of what they saved of an array's memory.
 
     It is about to be overwritten, by the very operation that saved it.
@@ -180,29 +176,34 @@ def _matrix_transposed(self: Any) -> Any:
 
 def _array_namespace(self: Any, /, *, api_version: str | None = None) -> Any:
     """This library, as the namespace of the Array API standard."""
-    known = ("2021.12", "2022.12", "2023.12", "2024.12")
-    if api_version is not None and api_version not in known:
+    if api_version is not None and api_version not in API_VERSIONS:
         raise ArgumentError(
-            "argument `api_version`", f"one of {', '.join(known)}", repr(api_version)
+            "argument `api_version`", f"one of {', '.join(API_VERSIONS)}", repr(api_version)
         )
     return import_module(__name__.partition(".")[0])
 
 
 def _to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
-    """The tensor itself, if that is the device where it is.
+    """The values on another device of the array's library; the tensor itself, if it is there.
 
-    Raises `ArgumentError` for another device.
+    The cotangents travel back. Raises what the library raises for a device that it has not.
     """
-    if device != self.device:
-        raise ArgumentError(
-            "to_device of a Tensor", f"the device it is on, {self.device!r}", repr(device)
-        )
-    return self
+    return OPS["to_device"](self, device)
 
 
-def _dlpack(self: Any, /, **how: Any) -> Any:
-    """A capsule through which another library shares the memory; the history stays here."""
+def _dlpack(
+    self: Any, /, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+    dl_device: tuple[Any, int] | None = None, copy: Any = None,
+) -> Any:
+    """A capsule through which another library shares the memory; the history stays here.
+
+    What is asked for goes to the array's library. Raises `BufferError` where it cannot be had.
+    """
+    if self._node is not None:
+        tensor.left(self._node, ".__dlpack__()")
+    given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
     data = self._data
+    how = {name: value for name, value in given.items() if value is not None}
     return adapters[data.__class__].asarray(data).__dlpack__(**how)
 
 
@@ -210,22 +211,6 @@ def _dlpack_device(self: Any, /) -> Any:
     """Where the memory is, in DLPack's numbers."""
     data = self._data
     return adapters[data.__class__].asarray(data).__dlpack_device__()
-
-
-def _array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **how: Any) -> Any:
-    """NumPy's functions on Tensors: `numpy.exp(t)`, and `array * t`."""
-    name = ufunc.__name__
-    name = _UFUNCS.get(name, name)
-    if method != "__call__" or how or name not in OPS:
-        asked = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-        came = " with " + ", ".join(f"`{k}`" for k in how) if how else ""
-        raise ArgumentTypeError(
-            f"{asked} of a Tensor",
-            "a function that pullback has, called with arrays only", f"`{asked}`{came}",
-            "use pullback's own function, or the raw array in `x.data` where no derivative is "
-            "wanted",
-        )
-    return OPS[name](*inputs)
 
 
 def _bind() -> None:
@@ -248,12 +233,14 @@ def _bind() -> None:
     put("getitem", getitem)
     put("setitem", assign_at)
     put("array_namespace", _array_namespace)
-    put("array_ufunc", _array_ufunc)
+    put("array_ufunc", protocols.array_ufunc)
+    put("array_function", protocols.array_function)
     put("dlpack", _dlpack)
     put("dlpack_device", _dlpack_device)
     _bind_batched()
     for method, function in {
-        "T": property(_transposed), "mT": property(_matrix_transposed), "to_device": _to_device,
+        "T": property(_transposed), "mT": property(_matrix_transposed),
+        "to_device": _to_device, "to": _to_device,
     }.items():
         setattr(Tensor, method, function)
 

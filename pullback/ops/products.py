@@ -9,7 +9,7 @@ import operator
 from math import prod
 from typing import Any
 
-from ..arrays import namespace
+from ..core.batching import identity_matrix
 from ..core.op import face_of, op
 from ..core.tensor import raw, to_array
 from ..errors import ArgumentError, ShapeError
@@ -229,7 +229,7 @@ def pullback_einsum(g: Any, operands: Any, shape: Any, i: int, *, subscripts: st
         if letter in wanted[:k]:
             wanted[k] = next(fresh)
             terms.append(letter + wanted[k])
-            factors.append(namespace(raw(g)).eye(shape[k], dtype=g.dtype))
+            factors.append(identity_matrix(shape[k], raw(g)))
     there = "".join(terms)
     kept = [letter for letter in wanted if letter in there]
     r = _einsum(*factors, subscripts=",".join(terms) + "->" + "".join(kept))

@@ -14,7 +14,7 @@ from ..arrays import namespace
 from ..arrays.batched import Batched, spread
 from ..core.op import OPS, face_of, op
 from ..core.tensor import Tensor, raw, to_array, wrap
-from ..errors import ArgumentError, BatchedValueError
+from ..errors import ArgumentError, BatchedValueError, ShapeError
 from .creation import zeros_like
 from .indexing import along, getitem, positive_axis, scatter, take, take_along_axis
 from .selecting import minimum, where
@@ -179,7 +179,7 @@ def _bisected(x1: Any, x2: Any, side: str) -> Any:
     and taken only where it leads past none but such entries, add up to. NaN is the largest number.
     """
     n = x1.shape[1]
-    found = zeros_like(x2, dtype="int64")
+    found = zeros_like(x2, dtype=int)
     step = 1 << n.bit_length() >> 1
     while step:
         at = found + step
@@ -218,11 +218,15 @@ def searchsorted(
 def nonzero(x: Any, /) -> tuple[Any, ...]:
     """The positions of the entries that are not zero: an array of indices for each axis.
 
+    Raises `ShapeError` for a number.
+
     >>> import numpy as np
     >>> nonzero(np.array([0.0, 3.0, 4.0]))
     (array([1, 2]),)
     """
     data = _alone(x, "nonzero")
+    if not getattr(data, "shape", ()):
+        raise ShapeError("`nonzero`", "at least one axis", "a number", "use pullback.reshape(x, 1)")
     return tuple(_like(x, found) for found in namespace(data).nonzero(data))
 
 

@@ -10,7 +10,8 @@ import math
 from typing import Any
 
 from ..arrays import namespace
-from ..arrays.batched import tags_of
+from ..arrays.batched import moved_to, tags_of
+from ..core.batching import counted
 from ..core.cotangent import unbroadcast
 from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array, wrap
@@ -436,7 +437,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
             "argument `repeats` of `repeat`", f"an integer, or {length} of them",
             f"shape {tuple(counts.shape)}",
         )
-    positions = xp.repeat(xp.arange(length), counts)
+    positions = moved_to(xp.repeat(counted(length, counts), counts), data)
     if isinstance(repeats, Tensor) and not isinstance(x, Tensor):
         x = wrap(repeats._out, data)
     return take(x if axis is not None else ravel(x), positions, axis=axis or 0)

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from ..arrays import adapters
-from ..core.batching import adapter_of
+from ..core.batching import adapter_of, counted, zeros_by
 from ..core.op import op
 from ..core.tensor import raw
 from .indexing import getitem, scatter, set_at
@@ -32,21 +32,23 @@ def follow(x: Any, steps: Any) -> Any:
     return x
 
 
-def _positions(xp: Any, shape: Any, steps: Any) -> Any:
+def _positions(xp: Any, shape: Any, steps: Any, like: Any) -> Any:
     """The positions, in the flattened base, of a view's entries."""
-    return follow(xp.reshape(xp.arange(prod(shape)), shape), steps)
+    return follow(xp.reshape(counted(prod(shape), like), shape), steps)
 
 
 def _put(xp: Any, base: Any, steps: Any, value: Any) -> Any:
     """Write to a view of an array that is nobody else's, and return the array."""
     adapter = adapters[base.__class__]
-    view = follow(base, steps)
-    if adapter.owner(view) is adapter.owner(base):
+    if len(steps) == 1 and "index" in steps[0][1]:
+        return adapter.assign(base, steps[0][1]["index"], value)
+    view, owner = follow(base, steps), adapter.owner(base)
+    if owner is not None and adapter.owner(view) is owner:
         adapter.assign(view, ..., value)
         return base
     # The same steps may copy where the memory is laid out otherwise than in the first base.
-    flat = adapter.copy(xp.reshape(base, (-1,)))
-    return xp.reshape(adapter.assign(flat, _positions(xp, base.shape, steps), value), base.shape)
+    flat, at = adapter.copy(xp.reshape(base, (-1,))), _positions(xp, base.shape, steps, base)
+    return xp.reshape(adapter.assign(flat, at, value), base.shape)
 
 
 @op(linear=True)
@@ -79,7 +81,7 @@ def _flat(x: Any) -> Any:
 
 def _places(x: Any, shape: Any, steps: Any) -> Any:
     """The index, into flattened examples of a shape, of the entries that a view has."""
-    return (slice(None), _positions(adapter_of(x).namespace, tuple(shape), steps))
+    return (slice(None), _positions(adapter_of(x).namespace, tuple(shape), steps, x))
 
 
 @op(linear=True)
@@ -93,10 +95,10 @@ def scatter_view(xp: Any, x: Any, /, *, steps: Any, shape: Any) -> Any:
     array([0., 2., 3.])
     """
     if not any(step.name == "broadcast_to" for step, _ in steps):
-        return _put(xp, xp.zeros(shape, dtype=x.dtype), steps, x)
-    flat = xp.zeros(prod(shape), dtype=x.dtype)
+        return _put(xp, zeros_by(tuple(shape), x), steps, x)
+    flat = zeros_by((prod(shape),), x)
     adapter = adapters[flat.__class__]
-    return xp.reshape(adapter.accumulate(flat, _positions(xp, shape, steps), x), shape)
+    return xp.reshape(adapter.accumulate(flat, _positions(xp, shape, steps, x), x), shape)
 
 
 @scatter_view.pullback("x")
@@ -140,7 +142,7 @@ def pullback_put_view_value(g: Any, shape: Any, *, steps: Any) -> Any:
 def pushforward_put_view(ts: Any, shapes: Any, *, steps: Any) -> Any:
     base, value = ts
     if base is None:
-        base = adapter_of(raw(value)).namespace.zeros(shapes[0], dtype=value.dtype)
+        base = zeros_by(tuple(shapes[0]), raw(value))
     return put_view(base, 0.0 if value is None else value, steps=steps)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from ..arrays import adapters
 from ..core import writes
 from ..core.cotangent import is_complex
+from ..core.inplace import immutable
 from ..core.op import OPS
 from ..core.tensor import Tensor, check_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
@@ -193,6 +194,9 @@ class Optimizer:
             if name not in state:
                 state[name] = OPS["zeros_like"](p._data)
             slots.append(state[name])
+        if immutable(p._data):
+            self._renew(p, g, state, group)
+            return
         alone = not isinstance(p, Variable) or _held_alone(p)
         data = _array(p) if alone else adapters[p._data.__class__].copy(p._data)
         for x, piece, *kept in _pieces([data, g, *slots]):
@@ -203,6 +207,25 @@ class Optimizer:
         writes.written(data, f"{self._name}.step", line=False)
         if isinstance(p, Variable):
             p._leaf.renew(data)  # type: ignore[union-attr]  # it has one: its dtype is inexact
+
+    def _renew(self, p: Any, g: Any, state: dict[str, Any], group: Group) -> None:
+        """The same for arrays that cannot be written: Tensors are, which then hold others."""
+        names, parted = self._slots(group), is_complex(g)
+        x, g, *kept = [
+            wrap(Tensor, OPS["stack"]([OPS["real"](a), OPS["imag"](a)]) if parted else a)
+            for a in (p._data, g, *(state[name] for name in names))
+        ]
+        self._update(x, g, kept, state["step"], group)
+        data, *slots = [
+            OPS["make_complex"](*t._data) if parted else t._data for t in (x, *kept)
+        ]
+        state.update(zip(names, slots, strict=True))
+        if isinstance(p, Variable):
+            p.assign(data)
+            return
+        p._data = data
+        if p._node is not None:
+            p._node.renew(data)
 
     # Saving -----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..core.batching import adapter_of
+from ..core.batching import adapter_of, counted, zeros_by
 from ..core.op import OPS
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentError
@@ -198,8 +198,8 @@ def bases(tensors: list[Any]) -> list[Tensor]:
     for t in tensors:
         size = math.prod(t.shape)
         adapter = adapter_of(raw(t))
-        at = adapter.namespace.arange(size)
-        block = adapter.assign(adapter.zeros((total, size), t.dtype), (at + start, at), 1)
+        at = counted(size, raw(t))
+        block = adapter.assign(zeros_by((total, size), raw(t)), (at + start, at), 1)
         made.append(wrap(t._out, OPS["reshape"](block, (total, *t.shape))))
         start += size
     return made

@@ -9,13 +9,13 @@ import pullback as pb
 
 
 class Foreign:
-    """Looks like an array of PyTorch."""
+    """Looks like an array of CuPy."""
 
     def __array__(self, dtype=None, copy=None):
         return np.ones(2)
 
 
-Foreign.__module__ = "torch"
+Foreign.__module__ = "cupy"
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_foreign_array_is_an_error_that_names_both_libraries(use):
     with pytest.raises(TypeError) as caught:
         use(x, Foreign())
     assert "numpy" in str(caught.value)
-    assert "torch" in str(caught.value)
+    assert "cupy" in str(caught.value)
 
 
 def test_what_converts_itself_is_taken():

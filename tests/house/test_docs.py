@@ -6,6 +6,8 @@ import doctest
 import importlib
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from tests.house.sources import ROOT, module_of, name_of, python_files
 
 DOCUMENTS = [p for p in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if p.exists()]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SETTING = re.compile(r"^<!-- run with (\w+)=(\S+) -->$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 
 
@@ -41,6 +44,15 @@ def test_the_blocks_of_a_document_run_in_order(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    settings = dict(SETTING.findall(path.read_text(encoding="utf-8")))
+    if settings:  # what libraries read when they are imported: in a process of its own
+        code = "\n".join(code for _, code in blocks(path))
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True,
+            timeout=120, env={**os.environ, **settings, "PYTHONPATH": str(ROOT)},
+        )
+        assert done.returncode == 0, done.stderr
+        return
     names: dict[str, Any] = {"__name__": "__main__"}
     for line, code in blocks(path):
         run_block(code, names, str(path), line)

@@ -102,3 +102,33 @@ SIGNATURES: dict[str, str] = {
     **{text.partition("(")[0]: text.partition("(")[2][:-1] for text in OTHERS},
 }
 """name -> parameters, without defaults."""
+
+LINALG: dict[str, str] = {
+    text.partition("(")[0]: text.partition("(")[2][:-1]
+    for text in """
+cholesky(x, /, *, upper)
+cross(x1, x2, /, *, axis)
+det(x, /)
+diagonal(x, /, *, offset)
+eigh(x, /)
+eigvalsh(x, /)
+inv(x, /)
+matmul(x1, x2, /)
+matrix_norm(x, /, *, keepdims, ord)
+matrix_power(x, n, /)
+matrix_rank(x, /, *, rtol)
+matrix_transpose(x, /)
+outer(x1, x2, /)
+pinv(x, /, *, rtol)
+qr(x, /, *, mode)
+slogdet(x, /)
+solve(x1, x2, /)
+svd(x, /, *, full_matrices)
+svdvals(x, /)
+tensordot(x1, x2, /, *, axes)
+trace(x, /, *, offset, dtype)
+vecdot(x1, x2, /, *, axis)
+vector_norm(x, /, *, axis, keepdims, ord)
+""".strip().splitlines()
+}
+"""The same of `linalg`."""

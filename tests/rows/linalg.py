@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
-from tests.table import Row, real
+from tests.table import Row, constant, real
 
 SHAPES = [
     ((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (3,)), ((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 2)),
@@ -20,7 +20,7 @@ def solve(*shapes: tuple[int, ...]) -> Row:
     unit = 9.0 * np.eye(shapes[0][-1])
 
     def call(a: Any, b: Any) -> Any:
-        return pb.linalg.solve(a + unit.astype(str(a.dtype)), b)
+        return pb.linalg.solve(a + constant(unit, a), b)
 
     def reference(a: Any, b: Any) -> Any:
         return np.linalg.solve(a + unit.astype(a.dtype), b)

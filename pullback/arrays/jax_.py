@@ -1,0 +1,175 @@
+"""JAX: arrays that cannot be written to, and the tracers that stand for them under `jax.jit`.
+
+A tracer is an array here like any other, so what is recorded on tracers is traced: tapes, custom
+gradients and the transformations of this library work inside JAX's, with no glue. Nothing here or
+in the rules asks a tracer for its numbers. Memory is never shared: a write makes another array,
+and `core.inplace` carries it to the tensors that the written one is a view of.
+
+JAX's own ways are kept: positions out of range are clamped or dropped unless they are Python's
+integers, singular matrices give infinities, and 64 bits are 32 unless `jax_enable_x64` is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import jax
+import numpy
+from jax import lax
+from jax import numpy as jnp
+
+from . import jax_nn, jax_special
+
+
+def einsum(*operands: Any, subscripts: str) -> Any:
+    """Subscripts first, as everywhere else."""
+    return jnp.einsum(subscripts, *operands)
+
+
+def make_complex(re: Any, im: Any) -> Any:
+    """re + i · im, infinite parts too (i · ∞ has a NaN for its real part)."""
+    dtype = jnp.finfo(jnp.result_type(re, im, numpy.complex64)).dtype
+    re, im = jnp.broadcast_arrays(re, im)
+    return lax.complex(re.astype(dtype), im.astype(dtype))
+
+
+def permute_dims(x: Any, axes: Any) -> Any:
+    """The axes in another order; negative ones are counted from the end."""
+    return jnp.permute_dims(x, tuple([axis % x.ndim for axis in axes]))
+
+
+def pad(x: Any, widths: Any, constant_values: Any = 0) -> Any:
+    """The positional form of `jax.numpy.pad`."""
+    return jnp.pad(x, widths, constant_values=constant_values)
+
+
+# Indices ------------------------------------------------------------------------------------
+
+
+def _at(array: Any, index: Any) -> Any:
+    check_index(array, index)
+    return array.at[index]
+
+
+def _fitting(array: Any, index: Any, value: Any) -> Any:
+    """A value in an array's dtype, without axes of length 1 that the entries at an index lack."""
+    value = jnp.asarray(value)
+    if value.ndim > 1 and value.shape[0] == 1:
+        extra = value.ndim - array[index].ndim
+        if extra > 0 and value.shape[:extra] == (1,) * extra:
+            value = value.reshape(value.shape[extra:])
+    return value.astype(array.dtype)
+
+
+def check_index(x: Any, index: Any) -> None:
+    """Raise an `IndexError` for an integer out of range, for which JAX takes the last entry."""
+    shape = x.shape
+    parts = index if index.__class__ is tuple else (index,)
+    if int not in map(type, parts):
+        return
+    used = [_used(part) for part in parts]
+    axis = 0
+    for i, part in enumerate(parts):
+        if part is Ellipsis:
+            axis = len(shape) - sum(used[i + 1 :])
+        elif part.__class__ is int and axis < len(shape):
+            n = shape[axis]
+            if not -n <= part < n:
+                raise IndexError(f"index {part} is out of bounds for axis {axis} with size {n}")
+        axis += used[i]
+
+
+def _used(part: Any) -> int:
+    """How many axes a part of an index takes."""
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    return len(part.shape) if getattr(part, "dtype", None) == numpy.dtype("bool") else 1
+
+
+# The adapter ------------------------------------------------------------------------------
+
+def searchsorted(x1: Any, x2: Any, side: str) -> Any:
+    """Positions in the default integer, which they have everywhere else."""
+    return jnp.searchsorted(x1, x2, side=side).astype(int)
+
+
+_KERNELS: dict[str, Callable[..., Any]] = {
+    "einsum": einsum, "make_complex": make_complex, "pad": pad, "permute_dims": permute_dims,
+    "searchsorted": searchsorted,
+    **jax_nn.KERNELS, **jax_special.KERNELS,
+}
+
+
+class JAX:
+    """The adapter of `jax.Array` and of every kind of tracer."""
+
+    name = "jax"
+    namespace = jnp
+    hosts = False
+    immutable = True
+    checks: ClassVar = {"getitem": check_index}
+
+    def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
+        """The functions of `jax.numpy` serve, but for a few that it has not."""
+        return _KERNELS.get(name)
+
+    def rank(self, cls: type) -> int:
+        """One kind: every function takes arrays and tracers together."""
+        return 0
+
+    def owner(self, array: Any) -> None:
+        """Nobody's: what cannot be written to need not be watched."""
+        return None
+
+    def known(self, array: Any) -> Any:
+        """The numbers as a NumPy array; None of a tracer, which has none yet."""
+        return None if isinstance(array, jax.core.Tracer) else numpy.asarray(array)
+
+    def dtype(self, dtype: Any) -> Any:
+        """NumPy's, which are JAX's."""
+        return None if dtype is None else numpy.dtype(dtype)
+
+    def numpy(self, array: Any) -> Any:
+        """A NumPy array."""
+        return numpy.asarray(array)
+
+    def place(self, array: Any, device: Any = None) -> Any:
+        """An array on a device, of one of any library."""
+        made = self.asarray(array)
+        return made if device is None else jax.device_put(made, device)
+
+    def asarray(self, value: Any, dtype: Any = None, like: Any = None) -> Any:
+        """A `jax.Array`, or the tracer."""
+        if dtype is None and isinstance(value, jax.Array):
+            return value
+        return jnp.asarray(value, dtype)
+
+    def adopt(self, array: Any) -> Any:
+        """As it is."""
+        return array
+
+    plain = own = copy = sealed = adopt
+
+    def is_sealed(self, array: Any) -> bool:
+        """No: a write is possible, and makes another array."""
+        return False
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any, like: Any = None) -> Any:
+        """Zeros."""
+        return jnp.zeros(shape, dtype)
+
+    def write(self, array: Any, value: Any) -> Any:
+        """The value in the space of the array."""
+        return jnp.broadcast_to(jnp.asarray(value, array.dtype), array.shape)
+
+    def assign(self, array: Any, index: Any, value: Any) -> Any:
+        """Another array, in which the entries at an index are the value's."""
+        return _at(array, index).set(_fitting(array, index, value))
+
+    def accumulate(self, array: Any, index: Any, value: Any) -> Any:
+        """Another array; entries that are named more than once receive every value."""
+        return _at(array, index).add(_fitting(array, index, value))
+
+
+ADAPTER = JAX()

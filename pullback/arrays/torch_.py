@@ -1,0 +1,255 @@
+"""PyTorch: tensors on any device, with PyTorch's own autograd off.
+
+A tensor that requires a gradient is taken in detached, so that no kernel builds a graph. Writing
+goes by PyTorch's indexing; where NumPy's says more, by positions in the flattened tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import array_api_compat.torch as compat
+import numpy
+import torch
+from torch import Tensor
+
+from . import SCALARS, adapters, dominant, numpy_special
+from .torch_dtypes import dtype_of
+from .torch_index import advanced, backwards, read, tensors
+from .torch_kernels import KERNELS
+from .torch_linalg import KERNELS as LINEAR
+from .torch_linalg import by_numpy
+from .torch_nn import KERNELS as NEURAL
+
+_ALL: dict[str, Callable[..., Any]] = {**KERNELS, **NEURAL, **LINEAR}
+
+
+_OTHERWISE = frozenset({"concat", "stack", "einsum", "take"})
+"""Operations whose arguments are not those of the standard's function of the name."""
+
+
+class Namespace:
+    """The standard's functions on tensors: those given by hand here before `array_api_compat`'s."""
+
+    __name__ = "array_api_compat.torch"
+
+    def __getattr__(self, name: str) -> Any:
+        found = None if name in _OTHERWISE else _ALL.get(name)
+        found = getattr(compat, name) if found is None else found
+        self.__dict__[name] = found
+        return found
+
+
+class Torch:
+    """The adapter of `torch.Tensor` and its subclasses."""
+
+    name = "torch"
+    namespace = Namespace()
+    hosts = False
+    refusals = (RuntimeError,)
+    read = staticmethod(read)
+
+    def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
+        """Functions of PyTorch's, where there is more to be had than by the standard's."""
+        if name in _SPECIAL:
+            return getattr(torch.special, name)
+        if name in numpy_special.LAZY:  # and PyTorch has none
+            return by_numpy(name)
+        return _ALL.get(name)
+
+    def rank(self, cls: type) -> int:
+        """One kind: PyTorch's functions take subclasses."""
+        return 0
+
+    def adopt(self, array: Any) -> Any:
+        """The tensor, detached where PyTorch would record what is done with it."""
+        if array.requires_grad or isinstance(array, torch.nn.Parameter):
+            return array.detach()
+        return array
+
+    enter = adopt
+
+    def plain(self, array: Any) -> Any:
+        """The tensor."""
+        return array
+
+    def owner(self, array: Any) -> Any:
+        """The storage, which all views share."""
+        return array.untyped_storage()
+
+    def dtype(self, dtype: Any) -> Any:
+        """The tensor dtype for a dtype as any library names it."""
+        return dtype_of(dtype)
+
+    def numpy(self, array: Any) -> Any:
+        """A NumPy array, which shares the memory of a tensor that is on the CPU."""
+        array = array.detach().cpu().resolve_conj().resolve_neg()
+        return (array.float() if array.dtype is torch.bfloat16 else array).numpy()
+
+    def place(self, array: Any, device: Any = None) -> Any:
+        """A tensor, on a device, with the values of any array; in its memory where that can be."""
+        if not isinstance(array, Tensor):
+            array = self.asarray(array)
+        return array if device is None else array.to(device)
+
+    def asarray(self, value: Any, dtype: Any = None, like: Any = None) -> Any:
+        """A tensor of numbers, nested sequences or arrays; on the device of another one.
+
+        Python's floats in sequences take on the precision of the other one.
+        """
+        if isinstance(value, Tensor):
+            made = value.detach() if value.requires_grad else value
+        else:
+            made = _converted(value, like)
+        if dtype is not None:
+            made = made.to(dtype_of(dtype))
+        return made if like is None or made.device == like.device else made.to(like.device)
+
+    def own(self, array: Any) -> Any:
+        """The tensor, unless its memory is shared, a part of a larger one, or another library's."""
+        storage = array.untyped_storage()
+        if (
+            storage.nbytes() == array.nbytes and storage.resizable() and array.is_contiguous()
+            and not array.is_conj() and _users(storage) <= _ALONE
+        ):
+            return array
+        return self.copy(array)
+
+    def copy(self, array: Any) -> Any:
+        """A copy."""
+        return torch.clone(array.resolve_conj(), memory_format=torch.contiguous_format)
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any, like: Any = None) -> Any:
+        """Zeros, on the device of another tensor."""
+        device = None if like is None else like.device
+        return torch.zeros(tuple(shape), dtype=dtype_of(dtype), device=device)
+
+    def sealed(self, array: Any) -> Any:
+        """A view that says of itself that nobody is to write to it."""
+        view = array.detach()
+        view._pullback_sealed = True
+        return view
+
+    def is_sealed(self, array: Any) -> bool:
+        """Whether it says so, or has entries that stand for many."""
+        return hasattr(array, "_pullback_sealed") or any(
+            not stride and n > 1 for stride, n in zip(array.stride(), array.shape, strict=True)
+        )
+
+    def write(self, array: Any, value: Any) -> Any:
+        """`array[...] = value`."""
+        return self.assign(array, ..., value)
+
+    def assign(self, array: Any, index: Any, value: Any) -> Any:
+        """`array[index] = value`; of an entry that the index names again, the last value stays."""
+        value = self._value(array, value)
+        index = tensors(index, array)
+        with _refusing():
+            if backwards(index):
+                array.put_(_positions(array, index), _spread(array, index, value))
+            elif advanced(index):
+                at = _positions(array, index).reshape(-1)
+                values = _spread(array, index, value).reshape(-1)
+                array.put_(at, values[_winners(at, array.numel())])
+            else:
+                array[index] = value
+        return array
+
+    def accumulate(self, array: Any, index: Any, value: Any) -> Any:
+        """`array[index] += value`, in which entries named more than once receive every value."""
+        value = self._value(array, value)
+        index = tensors(index, array)
+        parts = index if isinstance(index, tuple) else (index,)
+        with _refusing():
+            if all(isinstance(p, Tensor) and p.dtype is torch.int64 for p in parts):
+                array.index_put_(parts, value, accumulate=True)
+            else:
+                where = _positions(array, index)
+                array.put_(where, _spread(array, index, value), accumulate=True)
+        return array
+
+    def _value(self, array: Any, value: Any) -> Any:
+        """A value to be written to an array, in its dtype."""
+        if not isinstance(value, Tensor):
+            if value.__class__ not in SCALARS:
+                dominant[array.__class__, value.__class__]  # an error for another library's
+            return torch.as_tensor(value, dtype=array.dtype, device=array.device)
+        if value.dtype is not array.dtype:
+            value = value.real if value.is_complex() and not array.is_complex() else value
+            value = value.to(array.dtype)
+        return value
+
+
+_SPECIAL = frozenset({
+    "digamma", "entr", "erfinv", "gammaln", "i0", "i0e", "i1", "i1e", "log_ndtr", "logit", "ndtr",
+    "ndtri", "xlog1py", "xlogy", "zeta",
+})
+"""Operations whose kernels are functions of `torch.special`. Its Bessel functions `bessel_j0` and
+`bessel_j1` are left out: they are right to 8 digits only."""
+
+
+class _refusing:  # noqa: N801  # used as a function
+    """What PyTorch refuses to write, as NumPy says it: a `ValueError`."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is RuntimeError:
+            raise ValueError(str(error).partition("\n")[0]) from None
+
+
+def _converted(value: Any, like: Any) -> Any:
+    """A tensor of what is none."""
+    known = value.__class__ in adapters and value.__class__ not in SCALARS
+    array = adapters[value.__class__].numpy(value) if known else numpy.asarray(value)
+    if not known:
+        kind = torch.get_default_dtype() if like is None else like.dtype
+        wide = kind.is_complex or kind.is_floating_point
+        if array.dtype.kind in "fc" and wide:
+            made = torch.as_tensor(numpy.ascontiguousarray(array).reshape(array.shape))
+            return made.to(kind.to_complex() if array.dtype.kind == "c" else _real(kind))
+    if not array.flags.writeable or min(array.strides, default=0) < 0:
+        array = array.copy()  # PyTorch warns of the one and knows no other
+    return torch.as_tensor(array)
+
+
+def _real(dtype: Any) -> Any:
+    return dtype.to_real() if dtype.is_complex else dtype
+
+
+def _positions(array: Any, index: Any) -> Any:
+    """The positions, in the flattened array, of the entries at an index."""
+    count = torch.arange(array.numel(), device=array.device)
+    return read(count.reshape(array.shape), index)
+
+
+def _spread(array: Any, index: Any, value: Any) -> Any:
+    """A value, broadcast to the entries at an index."""
+    shape = read(array, index).shape
+    extra = value.ndim - len(shape)
+    if extra > 0:  # NumPy lets axes of length 1 stand in front
+        value = value.reshape(value.shape[extra:])
+    return value.expand(shape)
+
+
+def _winners(at: Any, count: int) -> Any:
+    """For each place that is written, which of the values for that place is the last."""
+    order = torch.arange(at.numel(), device=at.device)
+    last = torch.zeros(count, dtype=torch.int64, device=at.device)
+    return last.scatter_reduce(0, at, order, "amax")[at]
+
+
+def _users(storage: Any) -> int:
+    """How many tensors share a storage, itself counted too."""
+    return int(torch._C._storage_Use_Count(storage._cdata))
+
+
+def _alone() -> int:
+    array = torch.zeros(1)
+    return _users(array.untyped_storage())
+
+
+_ALONE = _alone()
+ADAPTER = Torch()

@@ -1,0 +1,247 @@
+"""Decompositions of matrices, found in `pullback.linalg`: triangular and orthonormal factors.
+
+Rules are transposes, and so the adjoints that books have, with the conjugates of what was saved:
+each rule conjugates its outputs first. Eigenvalues and singular values are in `spectral.py`.
+
+Note [bases that are free]: columns that only complete a basis ("complete" QR, `full_matrices`) are
+known but for a rotation among themselves. Their tangent is the one without such a rotation: a
+function of the space that they span has its derivative, one that depends on the choice has none.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..core.batching import identity_matrix
+from ..core.cotangent import conjugated
+from ..core.op import face_of, op
+from ..core.tensor import raw
+from ..errors import ArgumentError
+from .creation import _matrices as examples
+from .creation import tril, triu, zeros_like
+from .joining import concat, pad
+from .linalg import solve
+from .products import matmul
+from .shaping import broadcast_to
+
+__all__: list[str] = []
+
+
+def adjoint(x: Any) -> Any:
+    """xᴴ."""
+    return conjugated(x).mT
+
+
+def hermitian(x: Any) -> Any:
+    """The Hermitian part, (x + xᴴ) / 2."""
+    return (x + adjoint(x)) / 2
+
+
+def _half(x: Any) -> Any:
+    """The lower triangle, and half of the diagonal."""
+    return (tril(x) + tril(x, k=-1)) / 2
+
+
+def _over(x: Any, a: Any) -> Any:
+    """x @ a⁻¹."""
+    return solve(a.mT, x.mT).mT
+
+
+# Triangular factors -----------------------------------------------------------------------------
+
+
+@op
+def cholesky(xp: Any, x: Any, /, *, upper: bool = False) -> Any:
+    """L, lower triangular with a positive diagonal, of Hermitian positive definite x = L Lᴴ.
+
+    upper   the upper triangular U = Lᴴ instead, with x = Uᴴ U
+    Reads the lower triangle of x only (with `upper`, the upper one); the gradient is Hermitian, the
+    derivative along Hermitian tangents: half (S + Sᴴ), S = L⁻ᴴ Φ(Lᴴ g) L⁻¹, where Φ keeps the lower
+    triangle and half of the diagonal.
+    Raises `SingularMatrixError` for a matrix that is not positive definite, `ShapeError` for one
+    that is not square.
+
+    >>> import numpy as np
+    >>> cholesky(np.array([[4.0, 2.0], [2.0, 10.0]]))
+    array([[2., 0.],
+           [1., 3.]])
+    """
+    return xp.linalg.cholesky(x, upper=upper)
+
+
+@cholesky.pullback("x")
+def pullback_cholesky(g: Any, out: Any, *, upper: bool) -> Any:
+    low, g = (adjoint(out), adjoint(g)) if upper else (out, g)
+    low = conjugated(low)
+    back = adjoint(low)
+    return hermitian(_over(solve(back, _half(matmul(back, g))), low))
+
+
+@cholesky.pushforward("x")
+def pushforward_cholesky(t: Any, out: Any, *, upper: bool) -> Any:
+    low = adjoint(out) if upper else out
+    moved = _half(_over(solve(low, hermitian(t)), adjoint(low)))
+    found = matmul(low, moved)
+    return adjoint(found) if upper else found
+
+
+@cholesky.batching
+def batch_cholesky(x: Any, *, upper: bool) -> Any:
+    return cholesky(examples(x, "cholesky"), upper=upper)
+
+
+class LUResult(NamedTuple):
+    """What `lu` answers."""
+
+    P: Any
+    L: Any
+    U: Any
+
+
+@op(name="lu", outputs=("p", "low", "up"))
+def _lu(xp: Any, x: Any, /) -> Any:
+    return xp.linalg.lu(x)
+
+
+def _completed(low: Any) -> Any:
+    """A tall matrix, square with columns of the identity."""
+    rows, columns = low.shape[-2:]
+    if rows <= columns:
+        return low
+    unit = identity_matrix(rows, raw(low))[:, columns:]
+    return concat([low, broadcast_to(unit, (*low.shape[:-1], rows - columns))], axis=-1)
+
+
+def _grown(x: Any, rows: int, columns: int) -> Any:
+    """x with zeros below it and on its right."""
+    more = rows - x.shape[-2], columns - x.shape[-1]
+    if more == (0, 0):
+        return x
+    return pad(x, (*((0, 0),) * (len(x.shape) - 2), *((0, n) for n in more)))
+
+
+@_lu.pullback("x")
+def pullback_lu(g: Any, p: Any, low: Any, up: Any) -> Any:
+    shape = low.shape[-2], up.shape[-1]
+    whole_low, whole_up = _completed(low), _completed(up.mT).mT
+    below = tril(matmul(whole_low.mT, g[1]), k=-1)
+    above = triu(matmul(g[2], whole_up.mT))
+    inner = _grown(below, *shape) + _grown(above, *shape)
+    return matmul(p, _over(solve(whole_low.mT, inner), whole_up.mT))
+
+
+@_lu.pushforward("x")
+def pushforward_lu(t: Any, p: Any, low: Any, up: Any) -> Any:
+    k = low.shape[-1]
+    whole_low, whole_up = _completed(low), _completed(up.mT).mT
+    inner = _over(solve(whole_low, matmul(p.mT, t)), whole_up)
+    below, above = tril(inner, k=-1)[..., :k], triu(inner)[..., :k, :]
+    return zeros_like(p), matmul(whole_low, below), matmul(above, whole_up)
+
+
+@_lu.batching
+def batch_lu(x: Any) -> Any:
+    return _lu(examples(x, "lu"))
+
+
+@face_of(_lu)
+def lu(x: Any, /) -> LUResult:
+    """P, L, U with x = P @ L @ U: a permutation, ones on the diagonal of L, U upper triangular.
+
+    L is m × k and U is k × n, of an m × n matrix, k the smaller. P has no derivative: it is what it
+    is around x, but where two pivots tie. The derivatives of L and U ask for the first k columns of
+    P⁻¹ x to have an inverse in their first k rows, and raise `SingularMatrixError` otherwise.
+
+    >>> import numpy as np
+    >>> lu(np.array([[0.0, 3.0], [2.0, 4.0]])).U
+    array([[2., 4.],
+           [0., 3.]])
+    """
+    return LUResult(*_lu(x))
+
+
+# QR ---------------------------------------------------------------------------------------------
+
+
+class QRResult(NamedTuple):
+    """What `qr` answers."""
+
+    Q: Any
+    R: Any
+
+
+@op(name="qr", outputs=("q", "r"))
+def _qr(xp: Any, x: Any, /, *, mode: str = "reduced") -> Any:
+    return xp.linalg.qr(x, mode=mode)
+
+
+def without_rest(q: Any, g: Any, k: int) -> tuple[Any, Any]:
+    """The first k columns and their cotangent, to which the others' adds what they move along."""
+    if q.shape[-1] == k:
+        return q, g
+    first, rest = q[..., :k], q[..., k:]
+    return first, g[..., :k] - matmul(rest, matmul(adjoint(g[..., k:]), first))
+
+
+def with_rest(q: Any, t: Any) -> Any:
+    """The tangent of all columns, from that of the first ones; see Note [bases that are free]."""
+    k = t.shape[-1]
+    if q.shape[-1] == k:
+        return t
+    return concat([t, -matmul(q[..., :k], matmul(adjoint(t), q[..., k:]))], axis=-1)
+
+
+@_qr.pullback("x")
+def pullback_qr(g: Any, q: Any, r: Any) -> Any:
+    k = min(q.shape[-2], r.shape[-1])
+    r, gr = conjugated(r)[..., :k, :], g[1][..., :k, :]
+    q, gq = without_rest(conjugated(q), g[0], k)
+    square = r[..., :k]
+    right = matmul(q, gr[..., k:])
+    if r.shape[-1] > k:  # the columns on the right are q @ r there, and r is qᴴ times them
+        gq = gq + matmul(q, matmul(r[..., k:], adjoint(gr[..., k:])))
+    inner = matmul(gr[..., :k], adjoint(square)) - matmul(adjoint(q), gq)
+    above = inner - _half(inner)
+    left = _over(gq + matmul(q, above + adjoint(above)), adjoint(square))
+    return concat([left, right], axis=-1) if r.shape[-1] > k else left
+
+
+@_qr.pushforward("x")
+def pushforward_qr(t: Any, q: Any, r: Any) -> Any:
+    k, n = min(q.shape[-2], r.shape[-1]), r.shape[-1]
+    first, square = q[..., :k], r[..., :k, :k]
+    scaled = _over(t[..., :k], square)
+    inner = matmul(adjoint(first), scaled)
+    below = _half(inner)
+    turn = below - adjoint(below)
+    found = matmul(inner - turn, square)
+    if n > k:
+        right = matmul(adjoint(first), t[..., k:]) - matmul(turn, r[..., k:])
+        found = concat([found, right], axis=-1)
+    moved = scaled - matmul(first, inner - turn)
+    return with_rest(q, moved), _grown(found, r.shape[-2], n)
+
+
+@_qr.batching
+def batch_qr(x: Any, *, mode: str) -> Any:
+    return _qr(examples(x, "qr"), mode=mode)
+
+
+@face_of(_qr)
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
+    """Q, R with x = Q @ R: orthonormal columns, and an upper triangle with a real diagonal.
+
+    mode   "reduced": Q is m × k and R is k × n, of an m × n matrix, k the smaller; "complete": Q is
+           m × m and R is m × n
+    pullback, for m = n: (gQ + Q (U + Uᴴ)) R⁻ᴴ with U the upper triangle, and half of the diagonal,
+    of gR Rᴴ - Qᴴ gQ. Columns that "complete" adds count as a basis of a space.
+    The derivative asks for the first k columns of x to be independent, and raises
+    `SingularMatrixError` otherwise. `ArgumentError` for another mode.
+
+    >>> import numpy as np
+    >>> float(abs(qr(np.array([[3.0, 1.0], [4.0, 2.0]])).R[0, 0]))
+    5.0
+    """
+    if mode not in ("reduced", "complete"):
+        raise ArgumentError("argument `mode` of `qr`", "'reduced' or 'complete'", repr(mode))
+    return QRResult(*_qr(x, mode=mode))

@@ -1,0 +1,181 @@
+"""Determinants, and what their derivatives are made of: adjugates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from ..arrays import adjugates
+from ..core.cotangent import is_complex
+from ..core.op import face_of, op
+from .complex_ import imag, real
+from .creation import zeros_like
+from .matrices import eye_like, matrices_of, trace
+from .products import matmul
+from .selecting import where
+from .shaping import with_rank
+from .solving import inv
+from .statistics import sum
+
+__all__ = ["det", "slogdet"]
+
+
+@op
+def det(xp: Any, x: Any, /) -> Any:
+    """The determinants of square matrices; 1 of matrices with no rows.
+
+    Singular matrices are like others: the derivative is the transposed adjugate, and the second
+    one is right too. Third derivatives raise `SingularMatrixError` at singular matrices.
+
+    >>> import numpy as np
+    >>> det(np.array([[1.0, 2.0], [3.0, 4.0]])).round(12)
+    np.float64(-2.0)
+    """
+    return xp.linalg.det(matrices_of(x, "det", square=True))
+
+
+@det.pullback("x")
+def pullback_det(g: Any, x: Any) -> Any:
+    # See Note [the gradient of a determinant].
+    return g[..., None, None] * adjugate(x).mT
+
+
+@det.pushforward("x")
+def pushforward_det(t: Any, x: Any) -> Any:
+    return sum(adjugate(x).mT * t, axis=(-2, -1))
+
+
+@det.batching
+def batch_det(x: Any) -> Any:
+    return det(x)
+
+
+@op
+def adjugate(xp: Any, x: Any, /) -> Any:
+    """The transposed cofactors of square matrices: det(x) · x⁻¹ where there is an inverse.
+
+    >>> import numpy as np
+    >>> adjugate(np.array([[0.0, 0.0], [0.0, 4.0]]))
+    array([[4., 0.],
+           [0., 0.]])
+    """
+    return adjugates.adjugate(xp, x)
+
+
+@adjugate.pullback("x")
+def pullback_adjugate(g: Any, x: Any) -> Any:
+    return adjugate_along(x, g.mT).mT
+
+
+@adjugate.pushforward("x")
+def pushforward_adjugate(t: Any, x: Any) -> Any:
+    return adjugate_along(x, t)
+
+
+@adjugate.batching
+def batch_adjugate(x: Any) -> Any:
+    return adjugate(x)
+
+
+@op
+def adjugate_along(xp: Any, x: Any, v: Any, /) -> Any:
+    """The derivative of the adjugates of square matrices x along matrices v.
+
+    >>> import numpy as np
+    >>> adjugate_along(np.zeros((2, 2)), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[ 4., -2.],
+           [-3.,  1.]])
+    """
+    return adjugates.adjugate_along(xp, x, v)
+
+
+@adjugate_along.pullback("x")
+def pullback_adjugate_along_x(g: Any, x: Any, v: Any) -> Any:
+    return _adjugate_twice(x, v, g.mT).mT
+
+
+@adjugate_along.pullback("v")
+def pullback_adjugate_along_v(g: Any, x: Any) -> Any:
+    return adjugate_along(x, g.mT).mT
+
+
+@adjugate_along.pushforward("x")
+def pushforward_adjugate_along_x(t: Any, x: Any, v: Any) -> Any:
+    return _adjugate_twice(x, v, t)
+
+
+@adjugate_along.pushforward("v")
+def pushforward_adjugate_along_v(t: Any, x: Any) -> Any:
+    return adjugate_along(x, t)
+
+
+@adjugate_along.batching
+def batch_adjugate_along(x: Any, v: Any) -> Any:
+    rank = len(x.shape) if len(x.shape) > len(v.shape) else len(v.shape)
+    return adjugate_along(with_rank(x, rank), with_rank(v, rank))
+
+
+def _adjugate_twice(x: Any, v: Any, w: Any) -> Any:
+    """The second derivative of the adjugates of regular matrices, along v and w."""
+    back = inv(x)
+    a, b = matmul(back, v), matmul(back, w)
+    p, q = (trace(m)[..., None, None] for m in (a, b))
+    ab, ba = matmul(a, b), matmul(b, a)
+    inner = (p * q - trace(ab)[..., None, None]) * eye_like(x) - p * b - q * a + ab + ba
+    return det(x)[..., None, None] * matmul(inner, back)
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` returns."""
+
+    sign: Any
+    logabsdet: Any
+
+
+@op(name="slogdet", outputs=("sign", "logabsdet"))
+def _slogdet(xp: Any, x: Any, /) -> Any:
+    return tuple(xp.linalg.slogdet(matrices_of(x, "slogdet", square=True)))
+
+
+def _times_log_slope(factor: Any, x: Any, sign: Any) -> Any:
+    """A factor times the transposed inverses; of a singular matrix NaN, unless the factor is 0."""
+    singular = (sign == 0)[..., None, None]
+    slope = inv(where(singular, eye_like(x), x)).mT
+    return factor * where(singular & (factor != 0), math.nan, slope)
+
+
+@_slogdet.pullback("x")
+def pullback_slogdet(g: Any, x: Any, sign: Any) -> Any:
+    turn, slope = g
+    if is_complex(x):  # the derivative of log det x is that of logabsdet + i · angle
+        slope = slope + imag(turn * sign) * 1j
+    return _times_log_slope(slope[..., None, None], x, sign)
+
+
+@_slogdet.pushforward("x")
+def pushforward_slogdet(t: Any, x: Any, sign: Any) -> Any:
+    change = sum(_times_log_slope(t, x, sign), axis=(-2, -1))
+    if is_complex(x):
+        return sign * (imag(change) * 1j), real(change)
+    return zeros_like(sign), change
+
+
+@_slogdet.batching
+def batch_slogdet(x: Any) -> Any:
+    return _slogdet(x)
+
+
+@face_of(_slogdet)
+def slogdet(x: Any, /) -> SlogdetResult:
+    """The signs of determinants (numbers of size 1, or 0) and the logarithms of their sizes.
+
+    det(x) is sign · exp(logabsdet), which may be too large or small for a number. Of singular
+    matrices they are 0 and -inf, which have no derivative: it is NaN, but 0 for a zero cotangent.
+    The sign of a real determinant has derivative 0.
+
+    >>> import numpy as np
+    >>> sign, logabsdet = slogdet(np.array([[-2.0, 0.0], [0.0, 0.5]]))
+    >>> sign.item(), logabsdet.item()
+    (-1.0, 0.0)
+    """
+    return SlogdetResult(*_slogdet(x))

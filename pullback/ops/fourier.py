@@ -1,0 +1,429 @@
+"""Fourier transforms, a chapter that users find in `pullback.fft`.
+
+Four operations do it all, on axes whose lengths are right: to and from complex spectra (`fftn`,
+`ifftn`), and between real signals and the half of their spectrum that says it all (`rfftn`,
+`irfftn`). What pads and cuts, and all else, is made of them. A transform is a symmetric matrix
+along each axis, so that `fftn` and `ifftn` are their own transposes. `rfftn` and `irfftn` are each
+other's, but for a factor of 2: an entry of the half that has its mirror image in the other half
+counts twice in the signal, those at frequency zero and at Nyquist's (of an even length) once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.cotangent import is_complex
+from ..core.op import face_of, op
+from ..core.tensor import Tensor, is_inexact, to_array
+from ..errors import ArgumentError, ArgumentTypeError, DtypeError
+from .complex_ import conj
+from .creation import arange
+from .dtypes import astype, float64
+from .indexing import getitem
+from .joining import concat, pad
+from .shaping import axes_of, roll
+
+__all__: list[str] = []
+
+_SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+"""norm -> the one with which the way back has the factor that the way there has with it."""
+
+# The four operations ------------------------------------------------------------------------
+
+
+@op(name="fftn", linear=True)
+def _fftn(xp: Any, x: Any, /, *, axes: tuple[int, ...], norm: str) -> Any:
+    if len(axes) == 1:  # of one axis NumPy is twice as quick
+        return xp.fft.fft(x, axis=axes[0], norm=norm)
+    return xp.fft.fftn(x, axes=axes, norm=norm)
+
+
+@_fftn.pullback("x")
+def pullback_fftn(g: Any, *, axes: tuple[int, ...], norm: str) -> Any:
+    return _fftn(g, axes=axes, norm=norm)
+
+
+@_fftn.batching
+def batch_fftn(x: Any, *, axes: tuple[int, ...], norm: str) -> Any:
+    return _fftn(x, axes=_behind(axes), norm=norm)
+
+
+@op(name="ifftn", linear=True)
+def _ifftn(xp: Any, x: Any, /, *, axes: tuple[int, ...], norm: str) -> Any:
+    if len(axes) == 1:
+        return xp.fft.ifft(x, axis=axes[0], norm=norm)
+    return xp.fft.ifftn(x, axes=axes, norm=norm)
+
+
+@_ifftn.pullback("x")
+def pullback_ifftn(g: Any, *, axes: tuple[int, ...], norm: str) -> Any:
+    return _ifftn(g, axes=axes, norm=norm)
+
+
+@_ifftn.batching
+def batch_ifftn(x: Any, *, axes: tuple[int, ...], norm: str) -> Any:
+    return _ifftn(x, axes=_behind(axes), norm=norm)
+
+
+@op(name="rfftn", linear=True)
+def _rfftn(xp: Any, x: Any, /, *, axes: tuple[int, ...], norm: str) -> Any:
+    if len(axes) == 1:
+        return xp.fft.rfft(x, axis=axes[0], norm=norm)
+    return xp.fft.rfftn(x, axes=axes, norm=norm)
+
+
+@_rfftn.pullback("x")
+def pullback_rfftn(g: Any, shape: Any, *, axes: tuple[int, ...], norm: str) -> Any:
+    n = shape[axes[-1]]
+    return _irfftn(_mirrored(conj(g), 0.5, n, axes[-1]), n=n, axes=axes, norm=_SWAPPED[norm])
+
+
+@_rfftn.batching
+def batch_rfftn(x: Any, *, axes: tuple[int, ...], norm: str) -> Any:
+    return _rfftn(x, axes=_behind(axes), norm=norm)
+
+
+@op(name="irfftn", linear=True)
+def _irfftn(xp: Any, x: Any, /, *, n: int, axes: tuple[int, ...], norm: str) -> Any:
+    if len(axes) == 1:
+        return xp.fft.irfft(x, n=n, axis=axes[0], norm=norm)
+    lengths = (*(x.shape[axis] for axis in axes[:-1]), n)
+    return xp.fft.irfftn(x, s=lengths, axes=axes, norm=norm)
+
+
+@_irfftn.pullback("x")
+def pullback_irfftn(g: Any, *, n: int, axes: tuple[int, ...], norm: str) -> Any:
+    return _mirrored(conj(_rfftn(g, axes=axes, norm=_SWAPPED[norm])), 2, n, axes[-1])
+
+
+@_irfftn.batching
+def batch_irfftn(x: Any, *, n: int, axes: tuple[int, ...], norm: str) -> Any:
+    return _irfftn(x, n=n, axes=_behind(axes), norm=norm)
+
+
+def _behind(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The same axes, behind a hidden one in front."""
+    return tuple([axis + 1 for axis in axes])
+
+
+def _mirrored(half: Any, factor: float, n: int, axis: int) -> Any:
+    """Half a spectrum of n frequencies with a factor to those that have a mirror image."""
+
+    def part(start: int, stop: int | None) -> Any:
+        return getitem(half, (slice(None),) * axis + (slice(start, stop),))
+
+    nyquist = (n + 1) // 2  # beyond the end, of an odd length
+    return concat([part(0, 1), part(1, nyquist) * factor, part(nyquist, None)], axis=axis)
+
+
+# What is made ready for them ----------------------------------------------------------------
+
+
+def _operand(x: Any) -> Any:
+    return x if isinstance(x, Tensor) else to_array(x)
+
+
+def _known(norm: str, who: str) -> str:
+    """A norm that there is."""
+    if norm not in _SWAPPED:
+        raise ArgumentError(f"argument `norm` of `{who}`", f"one of {list(_SWAPPED)}", repr(norm))
+    return norm
+
+
+def _number(n: Any, who: str) -> int:
+    """A length that a transform can have."""
+    if not hasattr(n, "__index__"):
+        raise ArgumentTypeError(f"a length in `{who}`", "an integer", repr(n))
+    if n < 1:
+        raise ArgumentError(
+            f"a length in `{who}`", "1 or more", str(n), "the transform of nothing is not defined"
+        )
+    return int(n)
+
+
+def _one(n: Any, who: str) -> tuple[int, ...] | None:
+    """The argument `s` that `n` stands for."""
+    return None if n is None else (_number(n, who),)
+
+
+def _axes(x: Any, s: Any, axes: Any, who: str) -> tuple[int, ...]:
+    """The axes to transform: those named, else as many of the last as lengths are given, or all."""
+    rank = len(getattr(x, "shape", ()))
+    if axes is None and s is not None:
+        axes = tuple(range(-len(s), 0))
+    found = axes_of(axes, rank, who)
+    if not found:
+        raise ArgumentError(f"`{who}`", "at least one axis to transform", "none")
+    return found
+
+
+def _lengths(known: list[int], s: Any, who: str) -> tuple[int, ...]:
+    """The lengths of the transforms along their axes, -1 in `s` standing for what is known."""
+    given = (-1,) * len(known) if s is None else tuple(s)
+    if len(given) != len(known):
+        raise ArgumentError(
+            f"argument `s` of `{who}`", f"{len(known)} lengths, one for each axis", str(given)
+        )
+    return tuple([
+        _number(k if n == -1 else n, who) for n, k in zip(given, known, strict=True)
+    ])
+
+
+def _fitted(x: Any, lengths: Sequence[int], axes: tuple[int, ...]) -> Any:
+    """x cut, or filled up with zeros behind, to a length along each of some axes."""
+    cuts = [slice(None)] * len(x.shape)
+    widths = [(0, 0)] * len(x.shape)
+    for axis, n in zip(axes, lengths, strict=True):
+        own = x.shape[axis]
+        if n < own:
+            cuts[axis] = slice(0, n)
+        else:
+            widths[axis] = (0, n - own)
+    if any(cut.stop is not None for cut in cuts):
+        x = getitem(x, tuple(cuts))
+    return pad(x, widths) if any(after for _, after in widths) else x
+
+
+def _transform(transform: Any, x: Any, s: Any, axes: Any, norm: str, who: str) -> Any:
+    """A transform that keeps the lengths it is given."""
+    axes = _axes(x, s, axes, who)
+    lengths = _lengths([x.shape[axis] for axis in axes], s, who)
+    return transform(_fitted(x, lengths, axes), axes=axes, norm=_known(norm, who))
+
+
+def _to_half(x: Any, s: Any, axes: Any, norm: str, who: str) -> Any:
+    """The half spectrum of a real signal."""
+    axes = _axes(x, s, axes, who)
+    if is_complex(x):
+        raise DtypeError(
+            f"`{who}`", "real numbers", f"dtype {x.dtype}",
+            "take pullback.real(x), or the whole spectrum with pullback.fft.fftn",
+        )
+    return _transform(_rfftn, x, s, axes, norm, who)
+
+
+def _from_half(x: Any, s: Any, axes: Any, norm: str, who: str) -> Any:
+    """The real signal of a half spectrum."""
+    axes = _axes(x, s, axes, who)
+    known = [x.shape[axis] for axis in axes]
+    *others, n = _lengths([*known[:-1], 2 * (known[-1] - 1)], s, who)
+    x = _fitted(x, (*others, n // 2 + 1), axes)
+    return _irfftn(x, n=n, axes=axes, norm=_known(norm, who))
+
+
+# In one dimension ---------------------------------------------------------------------------
+
+
+def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    """Σⱼ x[j] exp(-2πi jk/n) along an axis: the spectrum; complex, of real x too.
+
+    n      the length: x is cut, or filled up with zeros, to it; its own unless given
+    norm   the factor: "backward" has 1 here and 1/n on the way back, "forward" the other way
+           round, "ortho" 1/√n on both
+    The precision of the result is that of x: complex64 for float32.
+    Raises `ArgumentError` for a length that is less than 1, `PositionError` for an axis that is
+    not there.
+
+    >>> import numpy as np
+    >>> fft(np.array([1.0, 2.0, 1.0]))
+    array([ 4. +0.j       , -0.5-0.8660254j, -0.5+0.8660254j])
+    """
+    return _transform(_fftn, _operand(x), _one(n, "fft"), (axis,), norm, "fft")
+
+
+def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    """Σₖ x[k] exp(2πi jk/n) / n along an axis: the way back from `fft`, with its arguments.
+
+    >>> import numpy as np
+    >>> ifft(np.array([4.0, 2.0, 0.0, 2.0]))
+    array([2.+0.j, 1.+0.j, 0.+0.j, 1.+0.j])
+    """
+    return _transform(_ifftn, _operand(x), _one(n, "ifft"), (axis,), norm, "ifft")
+
+
+def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    """The first n // 2 + 1 entries of `fft` of real x: the others are their conjugates.
+
+    Raises `DtypeError` for complex x, otherwise as `fft` does.
+
+    >>> import numpy as np
+    >>> rfft(np.array([1.0, 2.0, 1.0, 0.0]))
+    array([4.+0.j, 0.-2.j, 0.+0.j])
+    """
+    return _to_half(_operand(x), _one(n, "rfft"), (axis,), norm, "rfft")
+
+
+def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    """The way back from `rfft`: the real signal of the spectrum of which x is the first half.
+
+    n   the length of the signal, 2 · (length - 1) unless given; x is fitted to n // 2 + 1 entries
+    The imaginary part at frequency zero, and at the last of an even n, which a real signal does
+    not have, is taken no notice of: its derivative is 0.
+
+    >>> import numpy as np
+    >>> irfft(np.array([4.0, -2j, 0.0]))
+    array([1., 2., 1., 0.])
+    """
+    return _from_half(_operand(x), _one(n, "irfft"), (axis,), norm, "irfft")
+
+
+def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    """The real spectrum of a signal that is its own mirror image, conjugated, from its first half.
+
+    n   the length of the spectrum, 2 · (length - 1) unless given; x is fitted to n // 2 + 1
+    Imaginary parts that such a signal does not have are taken no notice of, as by `irfft`.
+
+    >>> import numpy as np
+    >>> hfft(np.array([1.0, 1j, 0.0]))
+    array([ 1.,  3.,  1., -1.])
+    """
+    back = _SWAPPED[_known(norm, "hfft")]
+    return _from_half(conj(_operand(x)), _one(n, "hfft"), (axis,), back, "hfft")
+
+
+def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    """The way back from `hfft`: the first half of the signal of which real x is the spectrum.
+
+    Raises `DtypeError` for complex x.
+
+    >>> import numpy as np
+    >>> ihfft(np.array([1.0, 3.0, 1.0, -1.0]))
+    array([1.-0.j, 0.+1.j, 0.-0.j])
+    """
+    back = _SWAPPED[_known(norm, "ihfft")]
+    return conj(_to_half(_operand(x), _one(n, "ihfft"), (axis,), back, "ihfft"))
+
+
+# In several ---------------------------------------------------------------------------------
+
+
+@face_of(_fftn)
+def fftn(
+    x: Any, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
+    norm: str = "backward",
+) -> Any:
+    """`fft` along each of several axes.
+
+    s      the lengths along the axes, -1 for x's own
+    axes   which; all unless given, or the last len(s)
+    norm   as in `fft`, n being the number of entries of one transform
+    Raises `ArgumentError` for no axes, one named twice, or not as many lengths as axes.
+
+    >>> import numpy as np
+    >>> fftn(np.array([[1.0, 0.0], [0.0, 2.0]]))
+    array([[ 3.+0.j, -1.+0.j],
+           [-1.+0.j,  3.+0.j]])
+    """
+    return _transform(_fftn, _operand(x), s, axes, norm, "fftn")
+
+
+@face_of(_ifftn)
+def ifftn(
+    x: Any, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
+    norm: str = "backward",
+) -> Any:
+    """`ifft` along each of several axes: the way back from `fftn`, with its arguments.
+
+    >>> import numpy as np
+    >>> ifftn(np.array([[3.0, -1.0], [-1.0, 3.0]]))
+    array([[1.+0.j, 0.+0.j],
+           [0.+0.j, 2.+0.j]])
+    """
+    return _transform(_ifftn, _operand(x), s, axes, norm, "ifftn")
+
+
+@face_of(_rfftn)
+def rfftn(
+    x: Any, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
+    norm: str = "backward",
+) -> Any:
+    """`rfft` of real x along the last of several axes, then `fft` along the others.
+
+    Raises `DtypeError` for complex x, otherwise as `fftn` does.
+
+    >>> import numpy as np
+    >>> rfftn(np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])).shape
+    (2, 2)
+    """
+    return _to_half(_operand(x), s, axes, norm, "rfftn")
+
+
+@face_of(_irfftn)
+def irfftn(
+    x: Any, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
+    norm: str = "backward",
+) -> Any:
+    """The way back from `rfftn`: `ifft` along the axes before the last, then `irfft` along it.
+
+    s   the lengths of the signal, of which the last is 2 · (length - 1) unless given
+
+    >>> import numpy as np
+    >>> irfftn(np.array([[3.0, -1.0], [-1.0, 3.0]]))
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    return _from_half(_operand(x), s, axes, norm, "irfftn")
+
+
+# Frequencies --------------------------------------------------------------------------------
+
+
+def fftshift(x: Any, /, *, axes: Any = None) -> Any:
+    """A spectrum with frequency zero moved to the middle of an axis, of several, or of all.
+
+    >>> import numpy as np
+    >>> fftshift(np.array([0.0, 1.0, 2.0, -2.0, -1.0]))
+    array([-2., -1.,  0.,  1.,  2.])
+    """
+    return _shifted(_operand(x), axes, 1, "fftshift")
+
+
+def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
+    """The way back from `fftshift`, which for odd lengths is another one.
+
+    >>> import numpy as np
+    >>> ifftshift(np.array([-2.0, -1.0, 0.0, 1.0, 2.0]))
+    array([ 0.,  1.,  2., -2., -1.])
+    """
+    return _shifted(_operand(x), axes, -1, "ifftshift")
+
+
+def _shifted(x: Any, axes: Any, way: int, who: str) -> Any:
+    axes = axes_of(axes, len(x.shape), who)
+    return roll(x, tuple([way * (x.shape[a] // 2) for a in axes]), axis=axes) if axes else x
+
+
+def fftfreq(n: int, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Any:
+    """The frequency of each entry of `fft` of n samples that lie d apart, in cycles a unit of d.
+
+    d       a number, or a Tensor with one, which stays tracked
+    dtype   a real floating one; float64 unless given
+    Raises `ArgumentError` for n < 1, `DtypeError` for another dtype.
+
+    >>> fftfreq(4, d=0.5)
+    Tensor([ 0. ,  0.5, -1. , -0.5])
+    """
+    n = _number(n, "fftfreq")
+    counted = arange(-(n // 2), n - n // 2, dtype=float64, device=device)
+    return _frequencies(ifftshift(counted), n, d, dtype, "fftfreq")
+
+
+def rfftfreq(n: int, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Any:
+    """The frequency of each entry of `rfft` of n samples that lie d apart: none is negative.
+
+    Arguments and errors are those of `fftfreq`.
+
+    >>> rfftfreq(4, d=0.5)
+    Tensor([0. , 0.5, 1. ])
+    """
+    n = _number(n, "rfftfreq")
+    counted = arange(0, n // 2 + 1, dtype=float64, device=device)
+    return _frequencies(counted, n, d, dtype, "rfftfreq")
+
+
+def _frequencies(counted: Any, n: int, d: Any, dtype: Any, who: str) -> Any:
+    made = astype(counted * (1.0 / (n * d)), float64 if dtype is None else dtype, copy=False)
+    if not is_inexact(made) or is_complex(made):
+        raise DtypeError(f"argument `dtype` of `{who}`", "a real floating dtype", str(dtype))
+    return made

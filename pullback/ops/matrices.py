@@ -1,0 +1,272 @@
+"""Functions of matrices: traces, norms, ranks, powers, the exponential; and vector products.
+
+They work on the last two axes; those before them are a stack. Determinants are in
+`determinants.py`, inverses in `solving.py`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from ..core.batching import adapter_of, identity_matrix
+from ..core.op import face_of, op
+from ..core.tensor import raw, to_array
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from .arithmetic import abs
+from .creation import zeros_like
+from .indexing import getitem
+from .joining import concat
+from .norms import vector_norm
+from .products import matmul
+from .rounding import stop_gradient
+from .selecting import where
+from .shaping import reshape, with_rank
+from .solving import inv
+from .spectral import svdvals
+from .statistics import max, min, sum
+
+__all__ = [
+    "cross", "diagonal", "expm", "matrix_norm", "matrix_power", "matrix_rank", "trace",
+]
+
+
+def matrices_of(x: Any, who: str, *, square: bool = False) -> Any:
+    """x as an array, if it is a matrix or a stack of them."""
+    x = x if hasattr(x, "shape") else to_array(x)
+    shape = tuple(getattr(x, "shape", ()))
+    if len(shape) < 2 or (square and shape[-1] != shape[-2]):
+        wanted = "square matrices, on the last two axes" if square else "at least two axes"
+        raise ShapeError(f"argument `x` of `{who}`", wanted, f"shape {shape}")
+    return x
+
+
+def eye_like(like: Any) -> Any:
+    """An identity matrix that fits square matrices."""
+    return identity_matrix(like.shape[-1], raw(like))
+
+
+# Diagonals and cross products ---------------------------------------------------------------
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """The entries of each matrix on a diagonal, `offset` above the main one, as the last axis.
+
+    It shares the memory of x where x is laid out row by row; beyond the corners it is empty.
+
+    >>> import numpy as np
+    >>> diagonal(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([1., 4.])
+    """
+    x = matrices_of(x, "diagonal")
+    offset = operator.index(offset)
+    *lead, rows, columns = tuple(x.shape)
+    length = columns - offset if offset > 0 else rows + offset
+    length = sorted((0, length, rows, columns))[1] if length > 0 else 0
+    first = offset if offset >= 0 else -offset * columns
+    flat = reshape(x, (*lead, rows * columns))
+    return getitem(flat, (..., slice(first, first + length * (columns + 1), columns + 1)))
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sum of each matrix over a diagonal, `offset` above the main one.
+
+    >>> import numpy as np
+    >>> trace(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    np.float64(5.0)
+    """
+    return sum(diagonal(matrices_of(x, "trace"), offset=offset), axis=-1, dtype=dtype)
+
+
+@op(name="cross", linear=True)
+def _cross(xp: Any, x1: Any, x2: Any, /, *, axis: int) -> Any:
+    return xp.linalg.cross(x1, x2, axis=axis)
+
+
+@_cross.pullback("x1")
+def pullback_cross_x1(g: Any, x2: Any, *, axis: int) -> Any:
+    return _cross(x2, g, axis=axis)
+
+
+@_cross.pullback("x2")
+def pullback_cross_x2(g: Any, x1: Any, *, axis: int) -> Any:
+    return _cross(g, x1, axis=axis)
+
+
+@_cross.batching
+def batch_cross(x1: Any, x2: Any, *, axis: int) -> Any:
+    rank = len(x1.shape) if len(x1.shape) > len(x2.shape) else len(x2.shape)
+    return _cross(with_rank(x1, rank), with_rank(x2, rank), axis=axis)
+
+
+@face_of(_cross)
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The vector products of vectors of three along an axis; the other axes broadcast.
+
+    axis   counted from the end; from the front where x1 and x2 have as many axes
+    Nothing is conjugated. Raises `ShapeError` for vectors of another length than three.
+
+    >>> import numpy as np
+    >>> cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
+    array([0., 0., 1.])
+    """
+    x1, x2 = (x if hasattr(x, "shape") else to_array(x) for x in (x1, x2))
+    axis, ranks = operator.index(axis), (len(x1.shape), len(x2.shape))
+    if axis >= 0 and ranks[0] != ranks[1]:
+        raise ArgumentError(
+            "argument `axis` of `cross`", "a negative number, as the arrays have different ranks",
+            str(axis), f"axis={axis - ranks[0]} counts from the end of x1",
+        )
+    axis = axis - ranks[0] if axis >= 0 else axis
+    for name, x in (("x1", x1), ("x2", x2)):
+        if -axis > len(x.shape) or x.shape[axis] != 3:
+            raise ShapeError(
+                f"argument `{name}` of `cross`", f"3 entries along axis {axis}",
+                f"shape {tuple(x.shape)}",
+            )
+    return _cross(x1, x2, axis=axis)
+
+
+# Norms and ranks ----------------------------------------------------------------------------
+
+
+_ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """A norm of each matrix; real, of complex x too.
+
+    ord   "fro"         √Σ |x|²
+          "nuc"         the sum of the singular values
+          2, -2         the largest, the smallest singular value
+          1, -1         the largest, the smallest Σ |x| of a column
+          inf, -inf     the largest, the smallest Σ |x| of a row
+    Where a norm has a kink, the gradient is one of the slopes around it: 0 at 0; columns, rows and
+    singular values that tie share equally, but singular values tie only as far as rounding allows;
+    a singular value of 0 adds nothing to "nuc" if it is exactly 0. Of no entries a norm is 0, but
+    the smallest of nothing is a `ShapeError`.
+
+    >>> import numpy as np
+    >>> matrix_norm(np.array([[1.0, -2.0], [3.0, 4.0]]), ord=1)
+    np.float64(6.0)
+    """
+    x = matrices_of(x, "matrix_norm")
+    named = isinstance(ord, str)
+    if ord not in (("fro", "nuc") if named else _ORDERS):
+        raise ArgumentError(
+            "argument `ord` of `matrix_norm`", "'fro', 'nuc', 1, -1, 2, -2, inf or -inf", repr(ord)
+        )
+    if ord == "fro" or (0 in tuple(x.shape[-2:]) and (named or ord > 0)):
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord in ("nuc", 2, -2):
+        sizes = svdvals(x)[..., None, :]
+        sizes = where(sizes == 0, 0, sizes)
+    else:
+        sizes = sum(abs(x), axis=-2 if ord in (1, -1) else -1, keepdims=True)
+    choose = sum if named else max if ord > 0 else min
+    return choose(sizes, axis=(-2, -1), keepdims=keepdims)
+
+
+@op(name="matrix_rank", differentiable=False)
+def _matrix_rank(xp: Any, x: Any, /, *, rtol: Any) -> Any:
+    s = xp.linalg.svdvals(x)
+    limit = s[..., :1] * (xp.asarray(rtol)[..., None])
+    return xp.count_nonzero(s > limit, axis=-1)
+
+
+@_matrix_rank.batching
+def batch_matrix_rank(x: Any, *, rtol: Any) -> Any:
+    return _matrix_rank(x, rtol=rtol)
+
+
+@face_of(_matrix_rank)
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+    """How many singular values each matrix has that count; an integer, with no derivative.
+
+    rtol   those up to this, times the largest, do not; a number, or one for each matrix;
+           None for max(m, n) times the precision of the dtype
+
+    >>> import numpy as np
+    >>> matrix_rank(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    np.int64(1)
+    """
+    x = matrices_of(x, "matrix_rank")
+    if rtol is None:
+        precision = adapter_of(raw(x)).namespace.finfo(x.dtype).eps
+        rtol = sorted(x.shape[-2:])[1] * float(precision)
+    return _matrix_rank(x, rtol=raw(rtol))
+
+
+# Powers and the exponential -----------------------------------------------------------------
+
+
+def matrix_power(x: Any, n: int, /) -> Any:
+    """The product of n factors x, of square matrices; of x⁻¹ for negative n.
+
+    The identity for n = 0, with derivative 0. Raises `SingularMatrixError` where an inverse is
+    needed and there is none.
+
+    >>> import numpy as np
+    >>> matrix_power(np.array([[1.0, 1.0], [0.0, 1.0]]), 3)
+    array([[1., 3.],
+           [0., 1.]])
+    """
+    x = matrices_of(x, "matrix_power", square=True)
+    try:
+        n = operator.index(n)
+    except TypeError:
+        raise ArgumentTypeError("argument `n` of `matrix_power`", "an integer", repr(n)) from None
+    if n == 0:
+        one = eye_like(x)
+        return where(one == one, one, x)  # recorded, so that the derivative is there, and 0
+    if n < 0:
+        x, n = inv(x), -n
+    result = None
+    while n:
+        if n % 2:
+            result = x if result is None else matmul(result, x)
+        n //= 2
+        if n:
+            x = matmul(x, x)
+    return result
+
+
+@op
+def expm(xp: Any, x: Any, /) -> Any:
+    """The exponential of square matrices, Σ xᵏ / k!, by Padé's formula, scaling and squaring.
+
+    Its derivatives, of all orders, are blocks of exponentials of larger matrices.
+
+    >>> import numpy as np
+    >>> expm(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    return xp.linalg.expm(x)
+
+
+@expm.pullback("x")
+def pullback_expm(g: Any, x: Any) -> Any:
+    return _expm_along(x.mT, g)
+
+
+@expm.pushforward("x")
+def pushforward_expm(t: Any, x: Any) -> Any:
+    return _expm_along(x, t)
+
+
+@expm.batching
+def batch_expm(x: Any) -> Any:
+    return expm(x)
+
+
+def _expm_along(x: Any, v: Any) -> Any:
+    """The derivative of exp x along v: the corner of exp [[x, v], [0, x]]."""
+    n = x.shape[-1]
+    # It is linear in v, which may have any size; the scaling shall be that of x.
+    size = vector_norm(stop_gradient(v), axis=(-2, -1), keepdims=True)
+    size = where(size == 0, 1, size)
+    below = concat([zeros_like(x), x], axis=-1)
+    blocks = concat([concat([x, v / size], axis=-1), below], axis=-2)
+    return expm(blocks)[..., :n, n:] * size

@@ -1,0 +1,315 @@
+"""NumPy's elementwise functions that are short compositions, ufuncs and others."""
+
+from __future__ import annotations
+
+from math import log, pi
+from typing import Any
+
+import numpy
+
+from ...core.cotangent import is_complex
+from ...core.tensor import raw
+from .table import array, cast, is_floating, pb, rule
+
+# Ufuncs -------------------------------------------------------------------------------------
+
+
+def _float_power(x1: Any, x2: Any) -> Any:
+    x1, x2 = array(x1), array(x2)
+    dtype = pb.complex128 if is_complex(x1) or is_complex(x2) else pb.float64
+    return pb.pow(cast(x1, dtype), cast(x2, dtype))
+
+
+def _fmod(x1: Any, x2: Any) -> Any:
+    """The remainder of the sign of x1; its derivatives are 1 and -trunc(x1 / x2)."""
+    x2 = pb.abs(x2)
+    return pb.where(x1 < 0, -pb.remainder(-x1, x2), pb.remainder(x1, x2))
+
+
+def _divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
+    return pb.floor_divide(x1, x2), pb.remainder(x1, x2)
+
+
+def _modf(x: Any) -> tuple[Any, Any]:
+    """The fractional part, of derivative 1, and the whole one, of derivative 0."""
+    finite = pb.where(pb.isinf(x), 0, x)
+    return finite - pb.trunc(finite), pb.trunc(x)
+
+
+def _heaviside(x1: Any, x2: Any) -> Any:
+    """0, x2 or 1; flat in x1, at 0 too."""
+    return pb.where(x1 == 0, x2, (pb.sign(x1) + 1) / 2)
+
+
+def _fmax(x1: Any, x2: Any) -> Any:
+    x1, x2 = array(x1), array(x2)
+    larger = pb.maximum(x1, x2)
+    return pb.where(pb.isnan(x1), x2, pb.where(pb.isnan(x2), x1, larger))
+
+
+def _fmin(x1: Any, x2: Any) -> Any:
+    x1, x2 = array(x1), array(x2)
+    smaller = pb.minimum(x1, x2)
+    return pb.where(pb.isnan(x1), x2, pb.where(pb.isnan(x2), x1, smaller))
+
+
+def _logaddexp2(x1: Any, x2: Any) -> Any:
+    return pb.logaddexp(x1 * log(2), x2 * log(2)) / log(2)
+
+
+def _ldexp(x1: Any, x2: Any) -> Any:
+    x1 = array(x1)
+    return x1 * pb.exp2(cast(array(x2), x1.dtype))
+
+
+def _degrees(x: Any) -> Any:
+    return x * (180 / pi)
+
+
+def _radians(x: Any) -> Any:
+    return x * (pi / 180)
+
+
+def _matvec(x1: Any, x2: Any) -> Any:
+    return pb.matmul(x1, pb.expand_dims(x2, -1))[..., 0]
+
+
+def _vecmat(x1: Any, x2: Any) -> Any:
+    return pb.matmul(pb.expand_dims(pb.conj(x1), -2), x2)[..., 0, :]
+
+
+COMPOSED = {
+    "deg2rad": _radians, "degrees": _degrees, "divmod": _divmod, "float_power": _float_power,
+    "fmax": _fmax, "fmin": _fmin, "fmod": _fmod, "heaviside": _heaviside, "ldexp": _ldexp,
+    "logaddexp2": _logaddexp2, "matvec": _matvec, "modf": _modf, "rad2deg": _degrees,
+    "radians": _radians, "vecmat": _vecmat,
+}
+"""ufunc -> its composition of operations, where it is not one of them."""
+
+# Functions ----------------------------------------------------------------------------------
+
+
+@rule("where")
+def where_of(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """x or y, or where the condition holds."""
+    if x is None and y is None:
+        return pb.nonzero(condition)
+    return pb.where(condition, x, y)
+
+
+@rule("clip")
+def clip_of(
+    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+) -> Any:
+    """a within bounds."""
+    return pb.clip(a, a_min if min is None else min, a_max if max is None else max)
+
+
+@rule("select")
+def select_of(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """The choice of the first condition that holds."""
+    for condition, choice in zip(condlist[::-1], choicelist[::-1], strict=True):
+        default = pb.where(condition, choice, default)
+    return default
+
+
+@rule("round", "around")
+def round_of(a: Any, decimals: int = 0) -> Any:
+    """To so many decimals; of derivative 0."""
+    if decimals == 0 or (decimals > 0 and not is_floating(a)):
+        return pb.round(a)
+    if not is_floating(a):
+        return NotImplemented
+    if decimals < 0:
+        return pb.round(a / 10.0**-decimals) * 10.0**-decimals
+    return pb.round(a * 10.0**decimals) / 10.0**decimals
+
+
+@rule("fix")
+def fix_of(x: Any) -> Any:
+    """Without the fractional part."""
+    return pb.trunc(x)
+
+
+@rule("angle")
+def angle_of(z: Any, deg: bool = False) -> Any:
+    """The angle of complex numbers."""
+    found = pb.angle(z)
+    return found * (180 / pi) if deg else found
+
+
+@rule("real")
+def real_of(val: Any) -> Any:
+    """The real part; real numbers as they are."""
+    return pb.real(val) if is_complex(val) else val
+
+
+@rule("imag")
+def imag_of(val: Any) -> Any:
+    """The imaginary part; 0 of real numbers."""
+    return pb.imag(val) if is_complex(val) else pb.zeros_like(val)
+
+
+@rule("sinc")
+def sinc_of(x: Any) -> Any:
+    """sin(πx) / πx, and 1 at 0."""
+    return pb.special.sinc(x if is_floating(x) else cast(x, pb.float64))
+
+
+@rule("i0")
+def i0_of(x: Any) -> Any:
+    """The modified Bessel function of order 0."""
+    return pb.special.i0(x if is_floating(x) else cast(x, pb.float64))
+
+
+@rule("nan_to_num")
+def nan_to_num_of(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """x with numbers for NaN and infinities, where the derivative is 0."""
+    if not copy or is_complex(x):
+        return NotImplemented
+    if not is_floating(x):
+        return x
+    limits = pb.finfo(x.dtype)
+    high = float(limits.max) if posinf is None else posinf
+    low = float(limits.min) if neginf is None else neginf
+    endless = pb.isinf(x)
+    x = pb.where(pb.logical_and(endless, x > 0), high, x)
+    x = pb.where(pb.logical_and(endless, x < 0), low, x)
+    return pb.where(pb.isnan(x), nan, x)
+
+
+@rule("interp")
+def interp_of(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None
+) -> Any:
+    """Straight lines between points; at a point, the slope on its right."""
+    x, xp, fp = pb.asarray(x), array(xp), array(fp)
+    last = xp.shape[0] - 1
+    if last < 1:
+        return NotImplemented
+    flat = pb.reshape(x, (-1,))
+    i = pb.clip(pb.searchsorted(raw(xp), raw(flat), side="right") - 1, 0, last - 1)
+    at = [pb.take(a, i + j) for a in (xp, fp) for j in (0, 1)]
+    found = at[2] + (at[3] - at[2]) / (at[1] - at[0]) * (flat - at[0])
+    found = pb.where(flat < xp[0], fp[0] if left is None else left, found)
+    found = pb.where(flat > xp[last], fp[last] if right is None else right, found)
+    found = pb.where(flat == xp[last], fp[last], found)
+    return pb.reshape(found, tuple(x.shape))
+
+
+@rule("polyval")
+def polyval_of(p: Any, x: Any) -> Any:
+    """A polynomial of these coefficients, the highest first."""
+    x, p = array(x), array(p)
+    found = pb.zeros_like(x)
+    for i in range(p.shape[0]):
+        found = found * x + p[i]
+    return found
+
+
+@rule("vander")
+def vander_of(x: Any, N: Any = None, increasing: bool = False) -> Any:  # noqa: N803  # NumPy's
+    """A column for each power of x."""
+    powers = numpy.arange(x.shape[0] if N is None else N)
+    return pb.pow(x[:, None], powers if increasing else powers[::-1])
+
+
+@rule("trapezoid")
+def trapezoid_of(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral of straight lines between points."""
+    y = pb.moveaxis(array(y), axis, -1)
+    if x is not None:
+        x = array(x)
+        dx = pb.diff(x if len(x.shape) == 1 else pb.moveaxis(x, axis, -1))
+    return pb.sum(dx * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
+
+
+@rule("diff")
+def diff_of(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours."""
+    a, ends = array(a), []
+    shape = [*a.shape]
+    shape[axis] = 1
+    for end in (prepend, append):
+        if end is not None and not getattr(end, "shape", ()):
+            end = pb.broadcast_to(pb.asarray(end), tuple(shape))
+        ends.append(end)
+    return pb.diff(a, axis=axis, n=n, prepend=ends[0], append=ends[1])
+
+
+@rule("ediff1d")
+def ediff1d_of(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of neighbours, of all entries in a row."""
+    found = pb.diff(pb.ravel(array(ary)))
+    ends = [None if e is None else pb.reshape(array(e), (-1,)) for e in (to_begin, to_end)]
+    parts = [part for part in (ends[0], found, ends[1]) if part is not None]
+    return pb.concat(parts) if len(parts) > 1 else found
+
+
+@rule("linspace")
+def linspace_of(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: Any = None, axis: int = 0,
+) -> Any:
+    """Evenly spaced numbers, between arrays too."""
+    steps = num - 1 if endpoint else num
+    if dtype is not None or steps < 1:
+        return NotImplemented
+    start, stop = pb.broadcast_arrays(array(start), array(stop))
+    step = (stop - start) / steps
+    at = numpy.reshape(numpy.arange(num), (-1, *(1,) * len(start.shape)))
+    found = start + step * at
+    if endpoint:  # the last is exact
+        found = pb.where(at == steps, stop, found)
+    found = pb.moveaxis(found, 0, axis)
+    return (found, step) if retstep else found
+
+
+@rule("logspace")
+def logspace_of(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, *,
+    axis: int = 0,
+) -> Any:
+    """base to the power of evenly spaced numbers."""
+    found = linspace_of(start, stop, num, endpoint, axis=axis)
+    return found if found is NotImplemented else pb.pow(base, found)
+
+
+@rule("convolve")
+def convolve_of(a: Any, v: Any, mode: str = "full") -> Any:
+    """Σ a[k] v[n - k], of two vectors."""
+    a, v = array(a), array(v)
+    if len(v.shape) and len(a.shape) and v.shape[0] > a.shape[0]:
+        a, v = v, a
+    if len(a.shape) != 1 or len(v.shape) != 1 or mode not in ("full", "same", "valid"):
+        return NotImplemented
+    n, k = a.shape[0], v.shape[0]
+    full = pb.conv1d(a[None, None], pb.flip(v)[None, None], padding=k - 1)[0, 0]
+    if mode == "full":
+        return full
+    start, length = ((k - 1) // 2, n) if mode == "same" else (k - 1, n - k + 1)
+    return full[start : start + length]
+
+
+@rule("correlate")
+def correlate_of(a: Any, v: Any, mode: str = "valid") -> Any:
+    """Σ a[n + k] conj(v[k]), of two vectors."""
+    a, v = array(a), array(v)
+    if len(v.shape) != 1 or len(a.shape) != 1:
+        return NotImplemented
+    if v.shape[0] > a.shape[0]:
+        return pb.flip(pb.conj(convolve_of(v, pb.flip(pb.conj(a)), mode)))
+    return convolve_of(a, pb.flip(pb.conj(v)), mode)
+
+
+@rule("bincount")
+def bincount_of(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """The sum of the weights of each number, or how often it comes."""
+    if weights is None:
+        return NotImplemented
+    places = raw(array(x))
+    length = int(numpy.max(places, initial=-1)) + 1
+    weights = cast(array(weights), pb.float64)
+    return pb.add_at(pb.zeros(max(length, minlength)), weights, places)

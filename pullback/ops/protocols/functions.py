@@ -1,0 +1,100 @@
+"""What NumPy's functions answer of Tensors: by a rule, plainly, or with an error."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy
+
+from ...core.node import number
+from ...core.tensor import Tensor
+from . import elementwise as elementwise
+from . import linear as linear
+from . import picking as picking
+from . import reducing as reducing
+from . import shapes as shapes
+from .leaving import plain, store, without_rule
+from .refused import MAKES, PLAIN, REFUSED, WRITES
+from .table import RULES
+
+
+def key_of(function: Any) -> str:
+    """A function's name, from `numpy` on."""
+    module = function.__module__.partition("numpy")[2].lstrip(".")
+    return f"{module}.{function.__name__}" if module else function.__name__
+
+
+def answer_of(function: Any) -> Callable[[Any, Any], Any]:
+    """What a function does with its arguments, a tuple and a dictionary."""
+    key = key_of(function)
+    who = f"numpy.{key}"
+    rule = RULES.get(_ALIASES.get(key, key))
+    if rule is not None:
+        return partial(_by_rule, who, function, rule, *_parameters(function, rule))
+    if key in PLAIN:
+        return lambda args, kwargs: function(*plain(args, who), **plain(kwargs, who))
+    if key in MAKES:
+        return lambda args, kwargs: Tensor(without_rule(who, function, args, kwargs))
+    return partial(without_rule, who, function, reason=REFUSED.get(key, ""), writes=key in WRITES)
+
+
+_ALIASES = {"amax": "max", "amin": "min"}
+
+
+def _parameters(function: Any, rule: Any) -> tuple[int, frozenset[str], Any]:
+    """How many leading parameters a rule shares with its function, its names, the signature.
+
+    The signature is None where the function, which is compiled, does not say it.
+    """
+    own = inspect.signature(rule).parameters
+    names = frozenset(own)
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return len(own), names, None
+    alike = 0
+    for ours, theirs in zip(own.values(), signature.parameters.values(), strict=False):
+        if ours.name != theirs.name or ours.kind is ours.KEYWORD_ONLY:
+            break
+        alike = 1000 if ours.kind is ours.VAR_POSITIONAL else alike + 1
+    return alike, names, signature
+
+
+def _by_rule(
+    who: str, function: Any, rule: Callable[..., Any], alike: int, names: frozenset[str],
+    signature: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any],
+) -> Any:
+    """The answer of a rule, written into `out` if there is one."""
+    given, keywords, out = args, kwargs, None
+    if len(args) > alike or not kwargs.keys() <= names:
+        given, keywords, out = _sorted_out(signature, args, kwargs)
+        odd = ", ".join(f"`{k}`" for k in keywords if k not in names)
+        if odd:
+            return without_rule(who, function, args, kwargs, f"leave out {odd}")
+    start = number()
+    found = rule(*given, **keywords)
+    if found is NotImplemented:
+        return without_rule(
+            who, function, args, kwargs, "use pullback's operations (its rule is not for these "
+            "arguments)"
+        )
+    return found if out is None else store(who, out, found, start)
+
+
+def _sorted_out(
+    signature: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+    """Arguments without those that have their default value; and `out`."""
+    if signature is None:
+        rest = dict(kwargs)
+        return args, rest, rest.pop("out", None)
+    bound = signature.bind(*args, **kwargs)
+    for name, value in list(bound.arguments.items()):
+        default = signature.parameters[name].default
+        if value is default or value is numpy._NoValue:
+            del bound.arguments[name]
+    out = bound.arguments.pop("out", None)
+    return bound.args, bound.kwargs, out

@@ -1,0 +1,76 @@
+"""NumPy's functions without a rule: those that answer plainly, and those that are refused.
+
+A refused function raises an error where somebody follows a Tensor among its arguments, and is
+NumPy's own on the plain arrays elsewhere. The table says why, or what to use in its place.
+"""
+
+from __future__ import annotations
+
+PLAIN = frozenset({
+    "allclose", "argpartition", "array2string", "array_equal", "array_equiv", "array_repr",
+    "array_str", "can_cast", "common_type", "diag_indices_from", "digitize", "einsum_path",
+    "isclose", "iscomplex", "iscomplexobj", "isneginf", "isposinf", "isreal", "isrealobj", "ix_",
+    "lexsort", "may_share_memory", "min_scalar_type", "nanargmax", "nanargmin", "result_type",
+    "save", "savetxt", "savez", "savez_compressed", "shares_memory", "tril_indices_from",
+    "triu_indices_from",
+})
+"""Functions whose answers, of truth, positions, dtypes or text, have no derivative at all."""
+
+_SETS = "use pullback.unique_values, or pullback.isin"
+_INTEGERS = "it is of integers or dates"
+_POLYNOMIALS = "write it with numpy.polyval or numpy.convolve, which have rules"
+_LOOP = "use pullback.vmap, or pullback's operations"
+_WRITES = "use pullback.set_at, which makes a new tensor, or x[index] = value"
+_BRANCHES = "its dtype depends on the values: make the argument complex yourself"
+_HISTOGRAM = "its counts have no derivative; of the weights, numpy.bincount has"
+_NANS = "use it without the NaN, as numpy.quantile(x[~numpy.isnan(x)], q)"
+
+REFUSED = {
+    "apply_along_axis": _LOOP, "apply_over_axes": _LOOP,
+    "busday_count": _INTEGERS, "busday_offset": _INTEGERS,
+    "copyto": _WRITES, "datetime_as_string": _INTEGERS, "fill_diagonal": _WRITES,
+    "geomspace": "use numpy.logspace, or pullback.exp(pullback.linspace(…))",
+    "gradient": "use pullback.diff", "histogram": _HISTOGRAM, "histogram2d": _HISTOGRAM,
+    "histogram_bin_edges": _HISTOGRAM, "histogramdd": _HISTOGRAM,
+    "insert": "use pullback.concat of the parts",
+    "intersect1d": _SETS, "is_busday": _INTEGERS, "linalg.lstsq": "use pullback.linalg.lstsq",
+    "linalg.matrix_rank": "use pullback.linalg.matrix_rank",
+    "nanmedian": _NANS, "polynomial.polynomial.polygrid2d": _POLYNOMIALS,
+    "polynomial.polynomial.polyval2d": _POLYNOMIALS, "nanpercentile": _NANS, "nanquantile": _NANS,
+    "packbits": _INTEGERS, "partition": "use pullback.sort or pullback.top_k",
+    "piecewise": "use pullback.where", "place": _WRITES, "poly": _POLYNOMIALS,
+    "polyadd": _POLYNOMIALS, "polyder": _POLYNOMIALS, "polydiv": _POLYNOMIALS,
+    "polyfit": "use pullback.linalg.lstsq", "polyint": _POLYNOMIALS, "polymul": _POLYNOMIALS,
+    "polysub": _POLYNOMIALS, "put": _WRITES, "put_along_axis": _WRITES, "putmask": _WRITES,
+    "ravel_multi_index": _INTEGERS, "real_if_close": _BRANCHES,
+    "roots": "use pullback.linalg.eigvals of the companion matrix",
+    "setdiff1d": _SETS, "setxor1d": _SETS, "sort_complex": "use pullback.sort",
+    "trim_zeros": "use x[start:stop]", "union1d": _SETS, "unique": _SETS, "unpackbits": _INTEGERS,
+    "lib.stride_tricks.sliding_window_view": "use x[index] with an array of positions",
+    "unravel_index": _INTEGERS, "unwrap": "use pullback.diff and pullback.cumulative_sum",
+}
+"""Functions without a rule -> what to use in their place, or why they have none."""
+
+WRITES = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+"""Functions that write into their first argument, which no Tensor can be."""
+
+MAKES = frozenset({
+    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "empty",
+    "eye", "frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "full", "genfromtxt",
+    "identity", "loadtxt", "ones", "require", "tri", "zeros",
+})
+"""Functions that come here by `like=x` only: what they make becomes a Tensor."""
+
+REFUSED.update({
+    f"lib.scimath.{name}": _BRANCHES
+    for name in ("arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt")
+})
+REFUSED.update({
+    f"lib.recfunctions.{name}": "it is of structured arrays"
+    for name in (
+        "append_fields", "apply_along_fields", "assign_fields_by_name", "drop_fields",
+        "find_duplicates", "join_by", "merge_arrays", "rec_append_fields", "rec_drop_fields",
+        "rec_join", "recursive_fill_fields", "rename_fields", "repack_fields", "require_fields",
+        "stack_arrays", "structured_to_unstructured", "unstructured_to_structured",
+    )
+})

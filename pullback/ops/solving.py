@@ -1,0 +1,203 @@
+"""Inverses, and what solves linear systems: of triangular matrices, and by least squares.
+
+`solve` is in `linalg.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.op import face_of, op
+from ..core.tensor import raw, to_array
+from ..errors import ShapeError
+from .complex_ import conj
+from .creation import tril, triu
+from .linalg import solve_examples
+from .products import matmul
+
+__all__ = ["inv", "lstsq", "pinv", "triangular_solve"]
+
+
+@op
+def inv(xp: Any, x: Any, /) -> Any:
+    """The inverse of square matrices. To solve a system, `solve` is quicker and more exact.
+
+    Raises `SingularMatrixError` where one has none, `ShapeError` for what is not square.
+
+    >>> import numpy as np
+    >>> inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    return xp.linalg.inv(x)
+
+
+@inv.pullback("x")
+def pullback_inv(g: Any, out: Any) -> Any:
+    return -matmul(out.mT, matmul(g, out.mT))
+
+
+@inv.pushforward("x")
+def pushforward_inv(t: Any, out: Any) -> Any:
+    return -matmul(out, matmul(t, out))
+
+
+@inv.batching
+def batch_inv(x: Any) -> Any:
+    return inv(x)
+
+
+# Least squares ------------------------------------------------------------------------------
+
+
+@op(name="pinv")
+def _pinv(xp: Any, x: Any, /, *, rtol: Any) -> Any:
+    return xp.linalg.pinv(x, rtol=rtol)
+
+
+@_pinv.pullback("x")
+def pullback_pinv(g: Any, x: Any, out: Any) -> Any:
+    # The second and third part are in the null spaces; they are 0 for regular matrices.
+    turned, adjoint = g.mT, conj(out.mT)
+    left = matmul(matmul(turned - matmul(x, matmul(out, turned)), out), adjoint)
+    right = matmul(adjoint, matmul(out, turned - matmul(matmul(turned, out), x)))
+    return conj(left + right) - matmul(out.mT, matmul(g, out.mT))
+
+
+@_pinv.pushforward("x")
+def pushforward_pinv(t: Any, x: Any, out: Any) -> Any:
+    turned, adjoint = conj(t.mT), conj(out.mT)
+    left = matmul(out, matmul(adjoint, turned - matmul(matmul(turned, x), out)))
+    right = matmul(matmul(turned - matmul(out, matmul(x, turned)), adjoint), out)
+    return left + right - matmul(out, matmul(t, out))
+
+
+@_pinv.batching
+def batch_pinv(x: Any, *, rtol: Any) -> Any:
+    return _pinv(x, rtol=rtol)
+
+
+@face_of(_pinv)
+def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+    """The pseudo-inverse of Moore and Penrose: n x m, of matrices of m x n.
+
+    rtol   singular values up to this, times the largest, count as 0; a number, or one for each
+           matrix; None for max(m, n) times the precision of the dtype
+    The derivative is that among matrices of the same rank. Where a rank is not full, it jumps in
+    every neighbourhood, and the pseudo-inverse with it.
+
+    >>> import numpy as np
+    >>> pinv(np.array([[2.0, 0.0], [0.0, 0.0]]))
+    array([[0.5, 0. ],
+           [0. , 0. ]])
+    """
+    return _pinv(x, rtol=raw(rtol))
+
+
+def lstsq(a: Any, b: Any, /, *, rtol: Any = None) -> Any:
+    """The x for which the norm of a @ x - b is smallest.
+
+    b      one vector where it has one axis, for every matrix; else matrices, a column a right side
+    rtol   as for `pinv`
+    Where several x do (a has not full column rank), the one of smallest norm, whose derivative is
+    that among matrices of the same rank. Raises `ShapeError` for shapes that do not fit.
+
+    >>> import numpy as np
+    >>> lstsq(np.array([[1.0], [1.0]]), np.array([1.0, 3.0]))
+    array([2.])
+    """
+    a, b = (x if hasattr(x, "shape") else to_array(x) for x in (a, b))
+    _check_rows("lstsq", tuple(a.shape), tuple(getattr(b, "shape", ())))
+    return matmul(pinv(a, rtol=rtol), b)
+
+
+def _check_rows(who: str, shape: tuple[int, ...], right: tuple[int, ...]) -> None:
+    if len(shape) < 2:
+        raise ShapeError(f"argument `a` of `{who}`", "at least two axes", f"shape {shape}")
+    if not right or right[-2:][0] != shape[-2]:
+        raise ShapeError(
+            f"argument `b` of `{who}`",
+            f"a vector of {shape[-2]} entries, or matrices of {shape[-2]} rows", f"shape {right}",
+        )
+
+
+# Triangular systems -------------------------------------------------------------------------
+
+
+@op(name="triangular_solve")
+def _triangular_solve(
+    xp: Any, a: Any, b: Any, /, *, lower: bool, unit_diagonal: bool
+) -> Any:
+    if lower:  # the same, backwards; of upper ones a general solver has nothing to eliminate
+        a, b = xp.flip(a, axis=(-2, -1)), xp.flip(b, axis=-2)
+    a = xp.triu(a, k=int(unit_diagonal))
+    x = xp.linalg.solve(a + xp.eye(a.shape[-1], dtype=a.dtype) if unit_diagonal else a, b)
+    return xp.flip(x, axis=-2) if lower else x
+
+
+@_triangular_solve.pullback("a")
+def pullback_triangular_solve_a(
+    g: Any, a: Any, out: Any, *, lower: bool, unit_diagonal: bool
+) -> Any:
+    back = _triangular_solve(a.mT, g, lower=not lower, unit_diagonal=unit_diagonal)
+    return _part(-matmul(back, out.mT), lower, unit_diagonal)
+
+
+@_triangular_solve.pullback("b")
+def pullback_triangular_solve_b(g: Any, a: Any, *, lower: bool, unit_diagonal: bool) -> Any:
+    return _triangular_solve(a.mT, g, lower=not lower, unit_diagonal=unit_diagonal)
+
+
+@_triangular_solve.pushforward("a")
+def pushforward_triangular_solve_a(
+    t: Any, a: Any, out: Any, *, lower: bool, unit_diagonal: bool
+) -> Any:
+    moved = matmul(_part(t, lower, unit_diagonal), out)
+    return -_triangular_solve(a, moved, lower=lower, unit_diagonal=unit_diagonal)
+
+
+@_triangular_solve.pushforward("b")
+def pushforward_triangular_solve_b(
+    t: Any, a: Any, *, lower: bool, unit_diagonal: bool
+) -> Any:
+    return _triangular_solve(a, t, lower=lower, unit_diagonal=unit_diagonal)
+
+
+@_triangular_solve.batching
+def batch_triangular_solve(a: Any, b: Any, *, hidden: tuple[bool, ...], **how: Any) -> Any:
+    return solve_examples(_triangular_solve, a, b, hidden, **how)
+
+
+def _part(x: Any, lower: bool, unit_diagonal: bool) -> Any:
+    """The entries of a triangular matrix that are read."""
+    return tril(x, k=-int(unit_diagonal)) if lower else triu(x, k=int(unit_diagonal))
+
+
+@face_of(_triangular_solve)
+def triangular_solve(
+    a: Any, b: Any, /, *, lower: bool = False, unit_diagonal: bool = False
+) -> Any:
+    """The solution x of a @ x = b, for triangular matrices a; leading axes broadcast.
+
+    b               one vector where it has one axis, for every matrix; else matrices
+    lower           a is lower triangular; else upper
+    unit_diagonal   the diagonal of a is taken to be ones
+    Entries of a that are not read (the other triangle, a unit diagonal) have derivative 0.
+    Raises `SingularMatrixError` for a 0 on the diagonal, `ShapeError` for shapes that do not fit.
+
+    >>> import numpy as np
+    >>> triangular_solve(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([3.0, 4.0]))
+    array([1., 1.])
+    """
+    a, b = (x if hasattr(x, "shape") else to_array(x) for x in (a, b))
+    shape = tuple(a.shape)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ShapeError(
+            "argument `a` of `triangular_solve`", "square matrices, on the last two axes",
+            f"shape {shape}",
+        )
+    _check_rows("triangular_solve", shape, tuple(getattr(b, "shape", ())))
+    how = {"lower": bool(lower), "unit_diagonal": bool(unit_diagonal)}
+    if len(b.shape) == 1:
+        return _triangular_solve(a, b[:, None], **how)[..., 0]
+    return _triangular_solve(a, b, **how)

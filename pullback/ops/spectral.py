@@ -1,0 +1,296 @@
+"""Eigenvalues and singular values, found in `pullback.linalg`.
+
+Rules are transposes, and so the adjoints that books have, with the conjugates of what was saved:
+each rule conjugates its outputs first.
+
+Note [gaps that vanish]: rules divide by differences of eigenvalues or singular values, and by
+singular values. What is no larger than their rounding errors, ε Σ |w|, counts as 0, and a term that
+would be divided by it is left out. That is right for functions that see a repeated eigenvalue and
+its eigenvectors together as one: a sum of f(w), the projector on the space that they span, the
+singular vectors of a matrix without full rank that belong to its rank. It is wrong for V f(w) Vᴴ
+with a repeated w, where f(w) would have to move the eigenvectors: use functions of the matrix
+itself, such as `expm`. Vectors are known but for a phase (a sign, of real ones), and their tangents
+are those without a part along themselves; a function of the phase has no derivative.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..core.cotangent import conjugated
+from ..core.op import face_of, op
+from .arithmetic import abs
+from .creation import _matrices as examples
+from .decompositions import adjoint, hermitian, with_rest, without_rest
+from .dtypes import finfo
+from .linalg import solve
+from .products import einsum, matmul
+from .selecting import where
+from .statistics import sum
+
+__all__: list[str] = []
+
+
+def _skew(x: Any) -> Any:
+    """What is left of x beside its Hermitian part."""
+    return (x - adjoint(x)) / 2
+
+
+def _inverse(x: Any, w: Any) -> Any:
+    """1 / x; 0 where x is no more than the rounding errors of the values w."""
+    error = finfo(w).eps * sum(abs(w), axis=-1, keepdims=True)
+    nothing = abs(x) <= (error if len(x.shape) == len(w.shape) else error[..., None])
+    return where(nothing, 0, 1 / where(nothing, 1, x))
+
+
+def _gaps(w: Any) -> Any:
+    """1 / (wⱼ - wᵢ) at i, j; see Note [gaps that vanish]."""
+    return _inverse(w[..., None, :] - w[..., :, None], w)
+
+
+# Eigenvalues ------------------------------------------------------------------------------------
+
+
+class EighResult(NamedTuple):
+    """What `eigh` answers."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+@op(name="eigh", outputs=("w", "v"))
+def _eigh(xp: Any, x: Any, /) -> Any:
+    return xp.linalg.eigh(x)
+
+
+@_eigh.pullback("x")
+def pullback_eigh(g: Any, w: Any, v: Any) -> Any:
+    v = conjugated(v)
+    inner = _gaps(w) * matmul(adjoint(v), g[1])
+    return hermitian(matmul(matmul(v, inner) + v * g[0][..., None, :], adjoint(v)))
+
+
+@_eigh.pushforward("x")
+def pushforward_eigh(t: Any, w: Any, v: Any) -> Any:
+    moved = matmul(hermitian(t), v)
+    turn = _gaps(w) * matmul(adjoint(v), moved)
+    return sum(conjugated(v) * moved, axis=-2), matmul(v, turn)
+
+
+@_eigh.batching
+def batch_eigh(x: Any) -> Any:
+    return _eigh(examples(x, "eigh"))
+
+
+@face_of(_eigh)
+def eigh(x: Any, /) -> EighResult:
+    """The eigenvalues of a Hermitian matrix, in rising order, and eigenvectors, as columns.
+
+    x = V diag(w) Vᴴ. Reads the lower triangle of x only; the gradient is Hermitian, the derivative
+    along Hermitian tangents: the Hermitian part of V (diag(gw) + F ∘ Vᴴ gV) Vᴴ, with
+    F = 1 / (wⱼ - wᵢ), and 0 where eigenvalues are equal. A function of the phases of eigenvectors,
+    as of the sign of an entry, has no derivative.
+
+    >>> import numpy as np
+    >>> eigh(np.array([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
+    array([1., 3.])
+    """
+    return EighResult(*_eigh(x))
+
+
+@op
+def eigvalsh(xp: Any, x: Any, /) -> Any:
+    """The eigenvalues of a Hermitian matrix, in rising order; see `eigh`.
+
+    The eigenvectors are computed where somebody asks for the gradient, V diag(g) Vᴴ. Of equal
+    eigenvalues each has its own basis vector: right for functions that treat them alike.
+
+    >>> import numpy as np
+    >>> eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    array([1., 3.])
+    """
+    return xp.linalg.eigvalsh(x)
+
+
+@eigvalsh.pullback("x")
+def pullback_eigvalsh(g: Any, x: Any) -> Any:
+    v = conjugated(_eigh(x)[1])
+    return matmul(v * g[..., None, :], adjoint(v))
+
+
+@eigvalsh.pushforward("x")
+def pushforward_eigvalsh(t: Any, x: Any) -> Any:
+    v = _eigh(x)[1]
+    return sum(conjugated(v) * matmul(hermitian(t), v), axis=-2)
+
+
+@eigvalsh.batching
+def batch_eigvalsh(x: Any) -> Any:
+    return eigvalsh(examples(x, "eigvalsh"))
+
+
+class EigResult(NamedTuple):
+    """What `eig` answers."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+@op(name="eig", outputs=("w", "v"))
+def _eig(xp: Any, x: Any, /) -> Any:
+    return xp.linalg.eig(x)
+
+
+@_eig.pullback("x")
+def pullback_eig(g: Any, w: Any, v: Any) -> Any:
+    own = sum(v * g[1], axis=-2)[..., None, :]
+    inner = _gaps(w) * matmul(v.mT, g[1] - conjugated(v) * own)
+    return solve(v.mT, matmul(inner, v.mT) + g[0][..., :, None] * v.mT)
+
+
+@_eig.pushforward("x")
+def pushforward_eig(t: Any, w: Any, v: Any) -> Any:
+    inner = solve(v, matmul(t, v))
+    moved = matmul(v, _gaps(w) * inner)
+    along = sum(conjugated(v) * moved, axis=-2)[..., None, :]
+    return einsum("...ii->...i", inner), moved - v * along
+
+
+@_eig.batching
+def batch_eig(x: Any) -> Any:
+    return _eig(examples(x, "eig"))
+
+
+@face_of(_eig)
+def eig(x: Any, /) -> EigResult:
+    """The eigenvalues of a square matrix, in no order, and eigenvectors of length 1, as columns.
+
+    Both are complex, for real x too. x = V diag(w) V⁻¹. Gradient, with F = 1 / (wⱼ - wᵢ), and 0
+    where eigenvalues are equal: V⁻ᴴ (diag(gw) + F* ∘ (Vᴴ gV - Vᴴ V diag(Vᴴ gV))) Vᴴ. A function of
+    the phases of eigenvectors has no derivative. A matrix whose eigenvectors do not span the space
+    has none either: gradients grow without bound towards it, and raise `SingularMatrixError` where
+    V has no inverse at all.
+
+    >>> import numpy as np
+    >>> eig(np.array([[0.0, 4.0], [-1.0, 0.0]])).eigenvalues
+    array([0.+2.j, 0.-2.j])
+    """
+    return EigResult(*_eig(x))
+
+
+def eigvals(x: Any, /) -> Any:
+    """The eigenvalues of a square matrix, complex, in the order in which `eig` has them.
+
+    >>> import numpy as np
+    >>> eigvals(np.array([[0.0, 4.0], [-1.0, 0.0]]))
+    array([0.+2.j, 0.-2.j])
+    """
+    return _eig(x)[0]
+
+
+# Singular values --------------------------------------------------------------------------------
+
+
+class SVDResult(NamedTuple):
+    """What `svd` answers."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+@op(name="svd", outputs=("u", "s", "vh"))
+def _svd(xp: Any, x: Any, /, *, full_matrices: bool = True) -> Any:
+    return xp.linalg.svd(x, full_matrices=full_matrices)
+
+
+def _sums(s: Any) -> Any:
+    """1 / (sᵢ + sⱼ); 0 where both are 0."""
+    return _inverse(s[..., None, :] + s[..., :, None], s)
+
+
+@_svd.pullback("x")
+def pullback_svd(g: Any, u: Any, s: Any, vh: Any) -> Any:
+    k, inverse = s.shape[-1], _inverse(s, s)[..., None, :]
+    u, gu = without_rest(conjugated(u), g[0], k)
+    v, gv = without_rest(vh.mT, adjoint(g[2]), k)
+    along_u, along_v = matmul(adjoint(u), gu), matmul(adjoint(v), gv)
+    inner = _gaps(s) * _skew(along_u + along_v) + _sums(s) * _skew(along_u - along_v)
+    left = matmul(u, inner) + u * g[1][..., None, :]
+    if u.shape[-2] > k:
+        left = left + (gu - matmul(u, along_u)) * inverse
+    found = matmul(left, adjoint(v))
+    if v.shape[-2] > k:
+        found = found + matmul(u, adjoint((gv - matmul(v, along_v)) * inverse))
+    return found
+
+
+@_svd.pushforward("x")
+def pushforward_svd(t: Any, u: Any, s: Any, vh: Any) -> Any:
+    k, inverse = s.shape[-1], _inverse(s, s)[..., None, :]
+    whole_v = adjoint(vh)
+    u1, v1 = u[..., :k], whole_v[..., :k]
+    tv, tu = matmul(t, v1), matmul(adjoint(t), u1)
+    inner = matmul(adjoint(u1), tv)
+    both, apart = _gaps(s) * hermitian(inner), _sums(s) * _skew(inner)
+    du, dv = matmul(u1, both + apart), matmul(v1, both - apart)
+    if u1.shape[-2] > k:
+        du = du + (tv - matmul(u1, inner)) * inverse
+    if v1.shape[-2] > k:
+        dv = dv + (tu - matmul(v1, adjoint(inner))) * inverse
+    ds = sum(conjugated(u1) * tv, axis=-2)
+    return with_rest(u, du), ds, adjoint(with_rest(whole_v, dv))
+
+
+@_svd.batching
+def batch_svd(x: Any, *, full_matrices: bool) -> Any:
+    return _svd(examples(x, "svd"), full_matrices=full_matrices)
+
+
+@face_of(_svd)
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+    """U, S, Vh with x = U @ diag(S) @ Vh: orthonormal columns and rows, S falling and not negative.
+
+    full_matrices   U is m × m and Vh is n × n; else U is m × k and Vh is k × n, k the smaller
+    pullback of a square x, with Vᴴ = Vh: U (diag(gS) + E ∘ skew(Uᴴ gU + Vᴴ gV)
+    + G ∘ skew(Uᴴ gU - Vᴴ gV)) Vᴴ, where E = 1 / (sⱼ - sᵢ) and G = 1 / (sⱼ + sᵢ), and 0 where that
+    divides by 0. A function of the phases of singular vectors has no derivative; columns that
+    `full_matrices` adds count as a basis of a space, vectors of singular values 0 as constant
+    beside the others.
+
+    >>> import numpy as np
+    >>> svd(np.array([[0.0, 2.0], [-3.0, 0.0]])).S
+    array([3., 2.])
+    """
+    return SVDResult(*_svd(x, full_matrices=full_matrices))
+
+
+@op
+def svdvals(xp: Any, x: Any, /) -> Any:
+    """The singular values of a matrix, falling; see `svd`.
+
+    The singular vectors are computed where somebody asks for the gradient, U diag(g) Vh. At a
+    singular value of 0 that is one of the slopes between -1 and 1.
+
+    >>> import numpy as np
+    >>> svdvals(np.array([[0.0, 2.0], [-3.0, 0.0]]))
+    array([3., 2.])
+    """
+    return xp.linalg.svdvals(x)
+
+
+@svdvals.pullback("x")
+def pullback_svdvals(g: Any, x: Any) -> Any:
+    u, _, vh = _svd(x, full_matrices=False)
+    return conjugated(matmul(u * g[..., None, :], vh))
+
+
+@svdvals.pushforward("x")
+def pushforward_svdvals(t: Any, x: Any) -> Any:
+    u, _, vh = _svd(x, full_matrices=False)
+    return sum(conjugated(u) * matmul(t, adjoint(vh)), axis=-2)
+
+
+@svdvals.batching
+def batch_svdvals(x: Any) -> Any:
+    return svdvals(examples(x, "svdvals"))

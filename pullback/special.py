@@ -1,0 +1,115 @@
+"""Special functions: SciPy's `special`, with its names and signatures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .core.tensor import Tensor, raw, to_array
+from .ops import abs as _abs
+from .ops import (
+    erf,
+    erfc,
+    exp,
+    isfinite,
+    log,
+    moveaxis,
+    reshape,
+    squeeze,
+    stop_gradient,
+    where,
+)
+from .ops import log_sigmoid as log_expit
+from .ops import log_softmax as _log_softmax
+from .ops import logsumexp as _logsumexp
+from .ops import max as _max
+from .ops import sigmoid as expit
+from .ops import sign as _sign
+from .ops import softmax as _softmax
+from .ops import sum as _sum
+from .ops.special_bessel import i0, i0e, i1, i1e, iv, ive, j0, j1, jv, sinc, spherical_jn
+from .ops.special_entropy import entr, kl_div, logit, rel_entr, xlog1py, xlogy
+from .ops.special_error import erfcinv, erfinv, log_ndtr, ndtr, ndtri
+from .ops.special_gamma import beta, betaln, digamma, gamma, gammaln, polygamma, zeta
+from .ops.special_incomplete import betainc, gammainc, gammaincc
+
+jn, psi = jv, digamma
+
+__all__ = [
+    "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfcinv", "erfinv", "expit",
+    "gamma", "gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1",
+    "jn", "jv", "kl_div", "log_expit", "log_ndtr", "log_softmax", "logit", "logsumexp", "ndtr",
+    "ndtri", "polygamma", "psi", "rel_entr", "sinc", "softmax", "spherical_jn", "xlog1py", "xlogy",
+    "zeta",
+]
+
+Axis = int | tuple[int, ...] | None
+
+
+def logsumexp(
+    a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """log |Σ b exp(a)| over all entries or along axes, with no overflow.
+
+    b            weights, of either sign, that broadcast with a; None is 1. What has weight 0
+                 contributes nothing, an infinite entry of a neither
+    return_sign  return the sign of the sum, too; without it, the logarithm of a negative sum is NaN
+
+    A sum that is 0 gives -∞, with gradients 0.
+
+    >>> import pullback as pb
+    >>> value, sign = pb.special.logsumexp(
+    ...     pb.tensor([1000.0, 1000.0]), b=pb.tensor([1.0, -3.0]), return_sign=True
+    ... )
+    >>> value, sign
+    (Tensor(1000.69314718), Tensor(-1.))
+    """
+    if b is None and not return_sign:
+        return _logsumexp(a, axis=axis, keepdims=keepdims)
+    b = 1.0 if b is None else b if isinstance(b, Tensor) else to_array(b)
+    a = where(b == 0, -math.inf, a)
+    largest = stop_gradient(_max(a, axis=axis, keepdims=True))
+    largest = where(isfinite(largest), largest, 0.0)
+    total = _sum(b * exp(a - largest), axis=axis, keepdims=True)
+    if not keepdims:
+        axes = tuple(range(len(total.shape))) if axis is None else axis
+        total, largest = squeeze(total, axis=axes), squeeze(largest, axis=axes)
+    nothing = total == 0
+    value = where(nothing, -math.inf, log(_abs(where(nothing, 1.0, total))) + largest)
+    sign = stop_gradient(_sign(total))
+    return (value, sign) if return_sign else where(sign < 0, math.nan, value)
+
+
+def softmax(x: Any, axis: Axis = None) -> Any:
+    """exp(x) / Σ exp(x), the sum being over all entries, or along axes; edges as `pb.softmax`.
+
+    >>> import pullback as pb
+    >>> pb.special.softmax(pb.tensor([[0.0, 0.0], [0.0, 0.0]]))
+    Tensor([[0.25, 0.25],
+            [0.25, 0.25]])
+    """
+    return _along(_softmax, x, axis)
+
+
+def log_softmax(x: Any, axis: Axis = None) -> Any:
+    """log(softmax(x)), the sum being over all entries, or along axes; edges as `pb.log_softmax`.
+
+    >>> import pullback as pb
+    >>> pb.special.log_softmax(pb.tensor([0.0, -1000.0]))
+    Tensor([    0., -1000.])
+    """
+    return _along(_log_softmax, x, axis)
+
+
+def _along(function: Callable[..., Any], x: Any, axis: Axis) -> Any:
+    """A function along one axis, along several that are made one."""
+    if isinstance(axis, int):
+        return function(x, axis=axis)
+    shape = tuple(getattr(raw(to_array(x)), "shape", ()))
+    if axis is None:
+        return reshape(function(reshape(x, (-1,)), axis=-1), shape)
+    last = tuple(range(-len(axis), 0))
+    moved = moveaxis(x, axis, last)
+    flat = reshape(moved, (*moved.shape[: len(shape) - len(axis)], -1))
+    return moveaxis(reshape(function(flat, axis=-1), tuple(moved.shape)), last, axis)

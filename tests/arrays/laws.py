@@ -1,0 +1,197 @@
+"""The laws that hold of every array library: what NumPy's arrays give, its arrays give too.
+
+A library is told by how an array of it is made of a NumPy array, and what its rows may not hold of,
+each with its reason. Values, pullbacks, pushforwards and vmap are compared with those on NumPy's
+arrays, of the same numbers, in the same precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback.core.backward import gradients
+from tests.laws.cases import ROWS
+from tests.laws.checks import outputs, random_like
+from tests.table import Row
+
+
+@dataclass(frozen=True)
+class Library:
+    """An array library, under the name of its module."""
+
+    name: str
+    make: Callable[[np.ndarray], Any]
+    cls: Callable[[], type]
+    without: dict[str, str] = field(default_factory=dict)  # id of a row -> why it is left out
+    tolerance: float = 1e-12
+
+    def of(self, arrays: Sequence[np.ndarray]) -> list[Any]:
+        return [self.make(np.array(a)) for a in arrays]
+
+
+def _torch(array: np.ndarray) -> Any:
+    import torch
+
+    return torch.from_numpy(array)
+
+
+def _torch_class() -> type:
+    import torch
+
+    return torch.Tensor
+
+
+LIBRARIES = {
+    "torch": Library(
+        "torch", _torch, _torch_class,
+        without={
+            "prod[small integers, axis=1]": "PyTorch multiplies uint8 in int64, NumPy in uint64",
+        },
+    ),
+}
+
+
+def library_fixture(name: str) -> Any:
+    """A fixture that gives a library of `LIBRARIES`, skipped where it is not installed."""
+
+    @pytest.fixture(name="library", scope="module")
+    def library() -> Library:
+        pytest.importorskip(name)
+        return LIBRARIES[name]
+
+    return library
+
+
+def rows_of(name: str, where: Callable[[Row], bool] = lambda row: True) -> Any:
+    """Parametrise a test by the rows that hold of a library."""
+    chosen = [r for r in ROWS if where(r) and r.id not in LIBRARIES[name].without]
+    return pytest.mark.parametrize("row", chosen, ids=[row.id for row in chosen])
+
+
+def rows_and_dtypes_of(name: str, where: Callable[[Row], bool] = lambda row: True) -> Any:
+    """Parametrise a test by these rows, in double precision, real and complex."""
+    cases = [
+        (r, dtype) for r in ROWS if where(r) and r.id not in LIBRARIES[name].without
+        for dtype in r.dtypes if dtype in ("float64", "complex128")
+    ]
+    ids = [f"{row.id}-{dtype}" for row, dtype in cases]
+    return pytest.mark.parametrize(("row", "dtype"), cases, ids=ids)
+
+
+# Comparing ----------------------------------------------------------------------------------
+
+
+def numbers(value: Any) -> np.ndarray:
+    """The values of a Tensor or array of any library."""
+    return pb.asarray(value).numpy()
+
+
+def assert_same(library: Library, got: Any, wanted: Any, what: str) -> None:
+    """Arrays of the library, with the numbers, shapes and dtypes of NumPy's."""
+    got, wanted = outputs(got), outputs(wanted)
+    assert len(got) == len(wanted)
+    for g, w in zip(got, wanted, strict=True):
+        if w is None:
+            assert g is None
+            continue
+        assert isinstance(g.data if isinstance(g, pb.Tensor) else g, library.cls()), (what, type(g))
+        g, w = numbers(g), numbers(w)
+        assert g.shape == w.shape, (what, g.shape, w.shape)
+        assert g.dtype.kind == w.dtype.kind, (what, g.dtype, w.dtype)
+        finite = np.abs(w[np.isfinite(w)]) if w.dtype.kind in "fc" else np.ones(1)
+        narrow = {np.dtype("float32"), np.dtype("complex64")} & {g.dtype, w.dtype}
+        tolerance = 1e-5 if narrow else library.tolerance
+        scale = np.max(finite, initial=1)
+        np.testing.assert_allclose(
+            g, w, rtol=tolerance, atol=tolerance * scale, err_msg=what
+        )
+
+
+# The laws -----------------------------------------------------------------------------------
+
+
+def check_values(row: Row, library: Library, dtype: str) -> None:
+    """Raw arrays give raw ones, Tensors give Tensors, with NumPy's values."""
+    arrays = row.draw(dtype)
+    wanted = row.call(*arrays)
+    assert_same(library, row.call(*library.of(arrays)), wanted, "raw")
+    tensors = [pb.Tensor(a) for a in library.of(arrays)]
+    assert_same(library, row.call(*tensors), wanted, "tensors")
+
+
+def check_pullback(row: Row, library: Library, dtype: str) -> None:
+    """The gradient of a random cotangent; in every argument, twice where that is asked for."""
+    arrays = row.draw(dtype)
+    rng = row.rng(20)
+    values = [numbers(o) for o in outputs(row.call(*arrays))]
+    cotangents = [random_like(v, rng) if v.dtype.kind in "fc" else None for v in values]
+
+    def pulled(make: Callable[[np.ndarray], Any]) -> list[Any]:
+        args = [
+            pb.Tensor(make(np.array(a)), requires_grad=a.dtype.kind in "fc") for a in arrays
+        ]
+        results = outputs(row.call(*args))
+        pairs = [
+            (o, pb.Tensor(make(np.array(c)))) for o, c in zip(results, cotangents, strict=True)
+            if c is not None and o.requires_grad
+        ]
+        leaves = [x for x in args if x.requires_grad]
+        if not pairs or not leaves:
+            return []
+        outs, seeds = zip(*pairs, strict=True)
+        return list(gradients(outs, leaves, seeds, allow_unused=True))
+
+    assert_same(library, pulled(library.make), pulled(np.asarray), "pullback")
+
+
+def check_pushforward(row: Row, library: Library, dtype: str) -> None:
+    """The tangent along random tangents of all arguments."""
+    arrays = row.draw(dtype)
+    rng = row.rng(21)
+    tangents = [random_like(a, rng) if a.dtype.kind in "fc" else None for a in arrays]
+
+    def pushed(make: Callable[[np.ndarray], Any]) -> Any:
+        primals = tuple(make(np.array(a)) for a in arrays)
+        along = tuple(None if t is None else make(np.array(t)) for t in tangents)
+        return pb.jvp(row.call, primals, along)[1]
+
+    assert_same(library, pushed(library.make), pushed(np.asarray), "pushforward")
+
+
+def check_vmap(row: Row, library: Library) -> None:
+    """All arguments mapped: three examples at once, values and pullbacks."""
+    examples = [row.draw(salt=salt) for salt in range(3)]
+    arrays = [np.stack(parts) for parts in zip(*examples, strict=True)]
+    mapped = pb.vmap(row.call, randomness="same")
+    wanted = mapped(*arrays)
+    assert_same(library, mapped(*library.of(arrays)), wanted, "vmap")
+    if not row.differentiable:
+        return
+    rng = row.rng(22)
+    cotangents = [
+        random_like(v, rng) if v.dtype.kind in "fc" else None
+        for v in (numbers(o) for o in outputs(wanted))
+    ]
+
+    def pulled(make: Callable[[np.ndarray], Any]) -> list[Any]:
+        args = [
+            pb.Tensor(make(np.array(a)), requires_grad=a.dtype.kind in "fc") for a in arrays
+        ]
+        pairs = [
+            (o, pb.Tensor(make(np.array(c))))
+            for o, c in zip(outputs(mapped(*args)), cotangents, strict=True)
+            if c is not None and o.requires_grad
+        ]
+        leaves = [x for x in args if x.requires_grad]
+        if not pairs or not leaves:
+            return []
+        outs, seeds = zip(*pairs, strict=True)
+        return list(gradients(outs, leaves, seeds, allow_unused=True))
+
+    assert_same(library, pulled(library.make), pulled(np.asarray), "pullback of vmap")
