@@ -115,6 +115,15 @@ entrances: dict[type, Callable[[Any], Any]] = {}
 """array type -> how an operand is taken in, for those that are not taken as they are."""
 
 
+def numpy_dtype(dtype: Any) -> Any:
+    """NumPy's dtype for one of any library.
+
+    >>> numpy_dtype(numpy.float32(1).dtype)
+    dtype('float32')
+    """
+    return numpy.dtype(str(dtype).rpartition(".")[2])
+
+
 def library_of(*marks: Any) -> Any:
     """The adapter of the library whose dtype, or device, one of some objects is; else NumPy's.
 
@@ -150,9 +159,10 @@ def is_array(value: Any) -> bool:
     cls = value.__class__
     if cls in adapters:
         return cls not in SCALARS
-    return hasattr(cls, "__array__") and any(
+    found = hasattr(cls, "__array__") and any(
         b.__module__.partition(".")[0] in _FILES for b in cls.__mro__
     )
+    return found and adapters[cls] is not None  # from now on it is known how it is taken in
 
 
 class _Dominant(dict[tuple[type, type], type]):

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy
 
+from ..arrays import numpy_dtype
 from ..core import state as _state
-from ..core.cotangent import accumulate, wrapped
+from ..core.cotangent import accumulate, is_complex, wrapped
 from ..core.forward import advance, output_node
 from ..core.node import Node
 from ..core.push import zeros_for
@@ -33,7 +34,7 @@ from ..ops import astype, stack, sum
 from ..transforms.trace import as_output
 from ..trees import flatten, leaves
 from .implicit import Here, begun, check_as_before, zeros_like
-from .vectors import Tags, floating, hidden, mapped_over, plain, tags_of, unrecorded
+from .vectors import Tags, as_of, floating, hidden, mapped_over, plain, tags_of, unrecorded
 
 
 def odeint(
@@ -75,7 +76,7 @@ def odeint(
     flat, rebuild = flatten(y0)
     ys = [floating(y, f"argument `y0` of {who}") for y in flat]
     times = floating(t, f"argument `t` of {who}")
-    if times.dtype.kind == "c":
+    if is_complex(times):
         raise ArgumentTypeError(f"argument `t` of {who}", "real times", f"dtype {times.dtype}")
     if times.ndim != 1 or not times.shape[0]:
         raise ShapeError(
@@ -169,7 +170,7 @@ class _Numbers:
     """One integration by SciPy, of all parts and examples as one vector of real numbers."""
 
     def __init__(self, system: System, ys: list[Any], t: Any) -> None:
-        self.system, self.times = system, numpy.asarray(t._data, dtype=numpy.float64)
+        self.system, self.times = system, plain(t, {}).astype(numpy.float64)
         self.clock = t
         ys = [wrap(y._out, y._data) for y in ys]
         while True:  # until no part lacks a hidden axis that its rate has
@@ -183,7 +184,7 @@ class _Numbers:
         self.shapes = [(*tags.values(), *y.shape) for tags, y in zip(self.tags, ys, strict=True)]
 
     def _time(self, t: float) -> Any:
-        return Tensor(numpy.asarray(t, dtype=self.clock.dtype))
+        return Tensor(as_of(numpy.asarray(t), self.clock))
 
     def _vector(self, parts: Sequence[Any]) -> Any:
         pieces = []
@@ -197,15 +198,15 @@ class _Numbers:
         """The tensors of a vector, or of one for each time, in a matrix's columns."""
         found, start = [], 0
         for y, tags, shape in zip(self.ys, self.tags, self.shapes, strict=True):
-            kind = "complex128" if y.dtype.kind == "c" else "float64"
+            kind = "complex128" if is_complex(y) else "float64"
             size = int(numpy.prod(shape)) * (2 if kind == "complex128" else 1)
             piece = numpy.ascontiguousarray(vector[..., start : start + size]).view(kind)
             start += size
             several = piece.shape[:-1]
-            array = piece.reshape((*several, *shape)).astype(y.dtype)
+            array = piece.reshape((*several, *shape)).astype(numpy_dtype(y.dtype))
             if several:  # the times come behind the hidden axes
                 array = numpy.moveaxis(array, 0, len(tags))
-            found.append(wrap(y._out, hidden(array, tags)))
+            found.append(wrap(y._out, hidden(as_of(array, y), tags)))
         return found
 
     def _slope(self, t: float, vector: Any) -> Any:
@@ -231,7 +232,7 @@ class _Numbers:
             raise ConvergenceError(
                 self.system.who, "a finite dy/dt to begin with", "infinities or NaNs",
             )
-        finest = max(10 * float(numpy.finfo(y.dtype).eps) for y in self.ys)
+        finest = max(10 * float(numpy.finfo(numpy_dtype(y.dtype)).eps) for y in self.ys)
         how = {**self.system.how}
         how["rtol"], how["atol"] = max(how["rtol"], finest), max(how["atol"], finest)
         span = (self.times[0], self.times[-1])

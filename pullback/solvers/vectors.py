@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy
 
+from ..arrays import adapters, numpy_dtype
 from ..arrays.batched import Batched
 from ..core import state as _state
-from ..core.batching import hidden_under, plain_of
-from ..core.cotangent import is_complex
+from ..core.batching import bare, hidden_under, plain_of
+from ..core.cotangent import is_complex, is_complex_dtype
 from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..errors import ShapeError
 from ..ops import astype, concat, imag, make_complex, real, reshape
@@ -41,7 +42,7 @@ class Form:
         self.parts = [floating(x, who) for x in flat]
         self.shapes = [x.shape for x in self.parts]
         self.dtypes = [x.dtype for x in self.parts]
-        self.dtype = numpy.result_type(*[x.dtype for x in self.parts], numpy.float32)
+        self.dtype = numpy.result_type(*map(numpy_dtype, self.dtypes), numpy.float32)
         if self.dtype.kind == "c":
             self.dtype = numpy.finfo(self.dtype).dtype
         self.sizes = [
@@ -75,7 +76,7 @@ class Form:
         for shape, dtype, size in zip(self.shapes, self.dtypes, self.sizes, strict=True):
             piece = vector[start : start + size] if size != self.size else vector
             start += size
-            if dtype.kind == "c":
+            if is_complex_dtype(dtype):
                 piece = make_complex(piece[: size // 2], piece[size // 2 :])
             piece = piece if piece.dtype == dtype else astype(piece, dtype)
             found.append(piece if shape == piece.shape else reshape(piece, shape))
@@ -107,7 +108,7 @@ def tags_of(*arrays: Any) -> Tags:
 
 def plain(array: Any, tags: Tags) -> Any:
     """The NumPy array with the hidden axes in front, repeated along those that it lacks."""
-    return numpy.asarray(plain_of(raw(array), list(tags), list(tags.values())))
+    return _numbers(plain_of(raw(array), list(tags), list(tags.values())))
 
 
 def hidden(array: Any, tags: Tags) -> Any:
@@ -121,30 +122,36 @@ def mapped_over(x: Any, tags: Tags) -> Any:
         return wrap(x._out, x._data)
     tags = {**tags, **tags_of(x)}
     tags = dict(sorted(tags.items()))
-    return wrap(x._out, hidden(plain(x, tags), tags))
+    return wrap(x._out, hidden(as_of(plain(x, tags), x), tags))
+
+
+def _numbers(array: Any) -> Any:
+    """A NumPy array of one of any library, below all hidden axes."""
+    array = bare(array)
+    return adapters[array.__class__].numpy(array)
+
+
+def as_of(array: Any, x: Any) -> Any:
+    """A NumPy array as one of the library of a tensor's."""
+    like = bare(raw(x))
+    return adapters[like.__class__].asarray(array, like.dtype, like)
 
 
 def everywhere(condition: Any) -> bool:
     """Whether a condition holds in all entries, and for all examples of every vmap."""
-    array = raw(condition)
-    while array.__class__ is Batched:
-        array = array.value
-    return bool(numpy.all(array))
+    return bool(numpy.all(_numbers(raw(condition))))
 
 
 def largest(x: Any) -> float:
     """The largest absolute value of all entries and examples; NaN where there is one."""
-    array = raw(x)
-    while array.__class__ is Batched:
-        array = array.value
-    return float(numpy.max(numpy.abs(array), initial=0.0))
+    return float(numpy.max(numpy.abs(_numbers(raw(x))), initial=0.0))
 
 
 class Joint:
     """All examples of a batched vector as one plain vector, for solvers of other libraries."""
 
     def __init__(self, like: Any, tags: Tags) -> None:
-        self.tags, self.dtype, self.cls = tags, like.dtype, like._out
+        self.tags, self.like, self.cls = tags, bare(like._data), like._out
         self.shape = (*tags.values(), *like.shape)
 
     def plain(self, x: Any) -> Any:
@@ -153,7 +160,7 @@ class Joint:
 
     def tensor(self, vector: Any) -> Any:
         """A NumPy vector as a tensor."""
-        array = numpy.asarray(vector).reshape(self.shape).astype(self.dtype)
+        array = as_of(numpy.array(vector).reshape(self.shape), self.like)
         return wrap(self.cls, hidden(array, self.tags))
 
     def between(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -168,10 +175,10 @@ def unrecorded() -> _state.State:
 
 def precision(dtype: Any) -> float:
     """To what a residual is brought by default: eps^(3/4), some 2e-12 for float64."""
-    return float(numpy.finfo(dtype).eps) ** 0.75
+    return float(numpy.finfo(numpy_dtype(dtype)).eps) ** 0.75
 
 
 __all__ = [
-    "Form", "Joint", "Tags", "everywhere", "floating", "hidden", "largest", "mapped_over",
+    "Form", "Joint", "Tags", "as_of", "everywhere", "floating", "hidden", "largest", "mapped_over",
     "plain", "precision", "tags_of", "unrecorded",
 ]

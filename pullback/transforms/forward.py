@@ -10,7 +10,7 @@ from typing import Any
 from ..arrays import adapters
 from ..core import departures
 from ..core import state as _state
-from ..core.cotangent import wrapped
+from ..core.cotangent import is_complex, wrapped
 from ..core.forward import Accumulator, untracked
 from ..core.node import number
 from ..core.op import OPS
@@ -114,7 +114,7 @@ def tangent_of(x: Any, t: Any, who: str) -> Any:
     if t.shape != x.shape:
         raise ShapeError(who, f"the primal's shape {x.shape}", f"shape {t.shape}")
     if t.dtype != x.dtype:
-        if t.dtype.kind == "c" and x.dtype.kind != "c":
+        if is_complex(t) and not is_complex(x):
             raise DtypeError(who, f"a real dtype, as the primal's {x.dtype}", f"dtype {t.dtype}")
         t = OPS["astype"](t, x.dtype)
     return t if t._node is not None else t._data
@@ -273,7 +273,7 @@ def jacfwd(
 
 def _check_arguments(leaves: list[Any], fun: Any, holomorphic: bool) -> None:
     for i, x in enumerate(leaves):
-        if x.dtype.kind != ("c" if holomorphic else "f"):
+        if not is_inexact(x._data) or is_complex(x) != holomorphic:
             raise DtypeError(
                 f"leaf {i} of the arguments of jacfwd of `{getattr(fun, '__name__', 'it')}`",
                 "a complex dtype, for holomorphic=True" if holomorphic else "a real floating dtype",

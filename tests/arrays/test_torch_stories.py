@@ -311,3 +311,32 @@ def test_a_graph_is_freed_with_its_last_user():
         assert kept() is None
     finally:
         gc.enable()
+
+
+def test_solvers():
+    start = torch.ones(3, dtype=torch.float64)
+    x = pb.tensor(torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), requires_grad=True)
+    found = pb.solvers.root(lambda y, a: y**3 - a, pb.tensor(start), x)
+    assert type(found.data) is torch.Tensor
+    pb.sum(found).backward()
+    torch.testing.assert_close(x.grad.data, x.data ** (-2 / 3) / 3)
+
+    times = pb.tensor(torch.tensor([0.0, 1.0], dtype=torch.float64))
+    (g,) = pb.autograd.grad(pb.sum(pb.solvers.odeint(lambda y, t: -y, x, times)[-1]), x)
+    torch.testing.assert_close(g.data, torch.full_like(g.data, np.exp(-1)), rtol=1e-6, atol=0)
+
+
+def test_forward_mode_jacobians():
+    a = numbers(3)
+    found = pb.jacfwd(lambda x: pb.sin(x) * 2)(pb.tensor(a))
+    torch.testing.assert_close(found.data, torch.diag(2 * torch.cos(a)))
+
+
+def test_an_operand_of_a_class_that_is_seen_first_is_detached():
+    class Weight(torch.nn.Parameter):
+        pass
+
+    w = Weight(torch.ones(3))
+    y = w * pb.tensor(torch.ones(3), requires_grad=True)
+    assert isinstance(y, pb.Tensor)
+    assert y.data.grad_fn is None
