@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from ..arrays import SCALARS, is_array
 from ..core import writes
+from ..core.by_step import ByStep
 from ..core.node import Node
 from ..core.op import OPS
 from ..core.tensor import Tensor, to_array, wrap
@@ -22,11 +23,9 @@ from .closed import Guard, closed
 from .rule import as_tensor, followed
 
 
-class HandWritten:
+class HandWritten(ByStep):
     """A function of structures, whose derivative somebody wrote."""
 
-    keeps = True
-    differentiable = True
     kind: ClassVar[str]
 
     def __init__(

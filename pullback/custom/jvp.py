@@ -92,10 +92,6 @@ class CustomJvp(HandWritten):
             ts = [None if t is None else raw(t) for t in ts]
         return ts if node.dtype is None else ts[0]
 
-    def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
-        """One step of a first-order pull."""
-        self.step(node, g, cotangents, None, False, node.cls)
-
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
         record: bool, cls: type,

@@ -121,10 +121,6 @@ class CustomVjp(HandWritten):
 
     # The pull -----------------------------------------------------------------------------------
 
-    def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
-        """One step of a first-order pull."""
-        self.step(node, g, cotangents, None, False, node.cls)
-
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
         record: bool, cls: type,

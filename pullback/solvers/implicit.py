@@ -16,6 +16,7 @@ from typing import Any
 from ..core import departures, writes
 from ..core import state as _state
 from ..core.batching import identity_matrix
+from ..core.by_step import ByStep
 from ..core.closing import is_older
 from ..core.cotangent import accumulate, wrapped
 from ..core.forward import advance
@@ -177,16 +178,13 @@ def check_as_before(node: Any, outside: Sequence[Node]) -> None:
             )
 
 
-class Implicit:
+class Implicit(ByStep):
     """The operation of one solution of residual(x) = 0, for vectors.
 
     linear     solves linear systems: `linear(matvec, b)`; None is by the dense matrix
     product    the Jacobian's product with a vector, where it is known without differentiating
     symmetric  the Jacobian is, so that this is the product with its transpose, too
     """
-
-    keeps = True
-    differentiable = True
 
     def __init__(
         self, name: str, residual: Function, linear: Any = None, product: Function | None = None,
@@ -236,10 +234,6 @@ class Implicit:
         if transposed and not self.symmetric:
             return solved(here.transposed, b, self.linear, False, self.name)
         return solved(self.product or here.along, b, self.linear, self.symmetric, self.name)
-
-    def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
-        """One step of a first-order pull."""
-        self.step(node, g, cotangents, None, False, node.cls)
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..core import state as _state
 from ..core import writes
+from ..core.by_step import ByStep
 from ..core.closing import Captured, is_older
 from ..core.cotangent import accumulate
 from ..core.draws import Draws
@@ -101,11 +102,8 @@ class _Node(Node):
     spaces: list[Any]
 
 
-class _Call:
+class _Call(ByStep):
     """One call of a checkpointed function: the operation of its node."""
-
-    keeps = True
-    differentiable = True
 
     def __init__(self, fun: Callable[..., Any], args: Any, keywords: Any) -> None:
         self.fun = fun
@@ -186,10 +184,6 @@ class _Call:
             seen[i] = wrap(self.flat[i], data, parent if linked else None)
             own.append(seen[i])
         return seen, own
-
-    def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
-        """One step of a first-order pull."""
-        self.step(node, g, cotangents, None, False, node.cls)
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
