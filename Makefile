@@ -13,11 +13,12 @@ else
 TEST_STAMP := $(READY)-test
 endif
 
-.PHONY: help demo test bench lint clean
+.PHONY: help demo test gpu bench lint clean
 
 help:
 	@echo "make demo    train a binarised network on digits, twice (under a minute)"
 	@echo "make test    run every test"
+	@echo "make gpu     run the operations on a GPU, with what is installed; needs no network"
 	@echo "make bench   compare the speed with the frameworks that are installed"
 	@echo "make lint    run the linter and the type checker"
 	@echo "make clean   remove what the other targets made"
@@ -29,6 +30,10 @@ demo: $(READY)-demo
 test: export OPENBLAS_NUM_THREADS := 1
 test: $(TEST_STAMP)
 	$(BIN)/python -m pytest -n 2
+
+# What is there is used as it is: PYTHON is the interpreter with the frameworks built for the GPU.
+gpu:
+	$(PYTHON) -m pytest tests/arrays/test_gpu.py --device=cuda
 
 bench: $(READY)-bench
 	$(BIN)/python -m benchmarks

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .rounds import Results
 from .targets import judged
-from .workloads import WORKLOADS
+from .workloads import LIBRARIES, MODULES, WORKLOADS
 
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 
@@ -18,28 +18,51 @@ _TARGET_HEAD = ["target", "wanted", "got", ""]
 
 def figures(results: Results) -> tuple[list[str], list[list[str]]]:
     """The head and rows of the table: medians, and in brackets how many times pullback's."""
-    systems = list(results.versions)
+    systems = [s for s in results.versions if s not in LIBRARIES]
     rows = [
         [WORKLOADS[name].title, WORKLOADS[name].unit, *(_cell(results, name, s) for s in systems)]
-        for name in results.values
+        for name in results.values if LIBRARIES.keys().isdisjoint(WORKLOADS[name].systems)
     ]
     return ["workload", "", *systems], rows
 
 
+def on_libraries(results: Results) -> tuple[list[str], list[list[str]]]:
+    """The head and rows of the table of pullback on arrays of others: medians, and the ratio."""
+    rows = []
+    for name, found in results.values.items():
+        for system, own in LIBRARIES.items():
+            if system in found:
+                ratio = results.ratio((name, system), (name, own))
+                rows.append([
+                    WORKLOADS[name].title, WORKLOADS[name].unit, MODULES[system],
+                    _number(results.median(name, system)), _number(results.median(name, own)),
+                    "" if ratio is None else f"{ratio:.2f}",
+                ])
+    return ["on arrays of other libraries", "", "library", "pullback", "itself", "ratio"], rows
+
+
 def _cell(results: Results, workload: str, system: str) -> str:
-    value = results.median(workload, system)
-    if value is None:
-        return ""
-    text = f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+    text = _number(results.median(workload, system))
     ratio = results.ratio((workload, system), (workload, "pullback"))
     return text if system == "pullback" or ratio is None else f"{text} ({ratio:.2g} x)"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
 def show(results: Results) -> None:
     """Print the tables, with rich where it is installed."""
     print(machine(), versions(results), sep="\n", end="\n\n")
-    for head, rows in (figures(results), (_TARGET_HEAD, judged(results))):
+    for head, rows in _tables(results):
         (_rich if find_spec("rich") else _plain)(head, rows)
+
+
+def _tables(results: Results) -> list[tuple[list[str], list[list[str]]]]:
+    tables = [figures(results), on_libraries(results), (_TARGET_HEAD, judged(results))]
+    return [(head, rows) for head, rows in tables if rows]
 
 
 def _rich(head: list[str], rows: list[list[str]]) -> None:
@@ -81,7 +104,10 @@ def machine() -> str:
 
 def versions(results: Results) -> str:
     """The systems and their versions, in one line."""
-    return ", ".join(f"{system} {version}" for system, version in results.versions.items())
+    return ", ".join(
+        f"{system} {version}" for system, version in results.versions.items()
+        if system not in LIBRARIES
+    )
 
 
 def markdown(results: Results, rounds: int) -> str:
@@ -89,8 +115,7 @@ def markdown(results: Results, rounds: int) -> str:
     parts = [
         f"{machine()}; {versions(results)}. Medians of {rounds} rounds; in brackets, how many "
         "times pullback's figure.",
-        _markdown_table(*figures(results)),
-        _markdown_table(_TARGET_HEAD, judged(results)),
+        *(_markdown_table(head, rows) for head, rows in _tables(results)),
     ]
     return "\n\n".join(parts)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .rounds import Results
+from .workloads import LIBRARIES
 
 Place = tuple[str, str]
 
@@ -36,6 +37,14 @@ def _no_more(title: str, workload: str, peer: str, bound: float = 1) -> Target:
     return Target(title, (workload, "pullback"), (workload, peer), bound, False)
 
 
+def _on_library(title: str, workload: str, system: str, bound: float = 1) -> Target:
+    own = LIBRARIES[system]
+    return Target(
+        f"{title}: pullback on {own}'s arrays / {own}", (workload, system), (workload, own), bound,
+        False,
+    )
+
+
 TARGETS = [
     _faster("small ops, 1 element: PyTorch / pullback", "small-1", "torch", 2),
     _faster("small ops, 100 elements: PyTorch / pullback", "small-100", "torch", 2),
@@ -46,6 +55,7 @@ TARGETS = [
             30),
     _faster("`custom_gradient`, square: TensorFlow / pullback", "custom-square", "tensorflow", 30),
     _no_more("MLP step: pullback / PyTorch", "mlp", "torch"),
+    _no_more("graph of 1,000 small ops: pullback / NumPy's calls", "graph-chain", "numpy", 1.5),
     _no_more("large elementwise: pullback / TensorFlow", "elementwise", "tensorflow"),
     _no_more("Hessian, 500 dimensions: pullback / JAX", "hessian", "jax"),
     Target("Hessian: a loop of pulls / one batched pull", ("hessian-loop", "pullback"),
@@ -59,6 +69,12 @@ TARGETS = [
            ("deep-1000", "pullback"), 1.25, False),
     _no_more("peak memory, chain: pullback / PyTorch", "memory-chain", "torch"),
     _no_more("peak memory, MLP step: pullback / PyTorch", "memory-mlp", "torch"),
+    _on_library("small ops, 1 element", "small-1", "pullback_torch", 1.5),
+    _on_library("small ops, 100 elements", "small-100", "pullback_torch", 1.5),
+    _on_library("large elementwise", "elementwise", "pullback_torch"),
+    _on_library("MLP step", "mlp", "pullback_torch"),
+    _on_library("MLP step in `jax.jit`", "jit-mlp", "pullback_jax", 1.05),
+    _on_library("MLP step, traced and lowered", "jit-trace", "pullback_jax"),
     _no_more("import: pullback / NumPy", "import", "numpy", 1.5),
 ]
 

@@ -6,11 +6,16 @@ from typing import NamedTuple
 
 MODULES = {
     "pullback": "pullback", "numpy": "numpy", "torch": "torch", "tensorflow": "tensorflow",
-    "jax": "jax", "autograd": "autograd",
+    "jax": "jax", "autograd": "autograd", "pullback_torch": "torch", "pullback_jax": "jax",
 }
 """System -> the module that is looked for, and whose import is timed."""
 
-PACKAGES = {"tensorflow": ("tensorflow", "tensorflow-cpu")}
+LIBRARIES = {"pullback_torch": "torch", "pullback_jax": "jax"}
+"""pullback on the arrays of another library -> the system that is this library by itself."""
+
+PACKAGES = {
+    "tensorflow": ("tensorflow", "tensorflow-cpu"), **dict.fromkeys(LIBRARIES, ("pullback",)),
+}
 """System -> names under which its version may be installed, where not the system's own."""
 
 TIME, MEMORY, IMPORT = "time", "memory", "import"
@@ -42,6 +47,7 @@ _LAYERS = (784, 512, 512, 10)
 _SMALL = (64, 32, 10)
 _DEEP = ("pullback", "torch")
 _BATCHED = ("pullback", "torch", "jax")
+_COMPILED = ("pullback_jax", "jax")
 
 WORKLOADS: dict[str, Workload] = {
     "small-1": Workload(
@@ -71,12 +77,31 @@ WORKLOADS: dict[str, Workload] = {
     "elementwise": Workload(
         "large elementwise, 10⁷ elements", MILLISECONDS, "elementwise", (10_000_000,), (1000,)
     ),
+    "graph-chain": Workload(
+        "small ops, 1 element, run by a session, an op", MICROSECONDS, "graph_chain", (1, 1000),
+        (1, 20),
+    ),
     "mlp": Workload(
         "MLP step, batch 256", MILLISECONDS, "mlp_step", (256, _LAYERS), (4, (8, 6, 3))
     ),
     "mlp-tape": Workload(
         "MLP step under a tape, batch 256", MILLISECONDS, "mlp_step_tape", (256, _LAYERS),
         (4, (8, 6, 3)),
+    ),
+    "mlp-function": Workload(
+        "MLP step as a `function`, batch 256", MILLISECONDS, "mlp_step_function", (256, _LAYERS),
+        (4, (8, 6, 3)),
+    ),
+    "function-call": Workload(
+        "gradient of a `function` of one op, a call", MICROSECONDS, "function_call", (1000,), (5,)
+    ),
+    "jit-mlp": Workload(
+        "MLP step in `jax.jit`, batch 256", MILLISECONDS, "compiled_step", (256, _LAYERS),
+        (4, (8, 6, 3)), systems=_COMPILED,
+    ),
+    "jit-trace": Workload(
+        "MLP step in `jax.jit`, traced and lowered", MILLISECONDS, "traced_step", (256, _LAYERS),
+        (4, (8, 6, 3)), systems=_COMPILED,
     ),
     "hessian": Workload(
         "Hessian of Rosenbrock's function, 500 dimensions", MILLISECONDS, "hessian", (500,), (5,)

@@ -44,6 +44,8 @@ def packages(door: str) -> list[str]:
     """The door and the packages in it that users name, such as `torch.nn.functional`."""
     found = [f"pullback.{door}"]
     top = importlib.import_module(found[0])
+    for short in PUBLIC[door]:  # one is an attribute of its parent once it has been imported
+        importlib.import_module(f"pullback.{short}")
     for info in pkgutil.walk_packages(top.__path__, f"{top.__name__}."):
         parent, _, leaf = info.name.rpartition(".")
         seen = getattr(importlib.import_module(parent), leaf, None)
@@ -78,7 +80,9 @@ def page() -> str:
 PUBLIC = {
     "tf": (
         "tf", "tf.autodiff", "tf.debugging", "tf.errors", "tf.linalg", "tf.math", "tf.nest",
-        "tf.nn", "tf.random",
+        "tf.nn", "tf.random", "tf.v1", "tf.v1.errors", "tf.v1.initializers", "tf.v1.layers",
+        "tf.v1.linalg", "tf.v1.logging", "tf.v1.losses", "tf.v1.math", "tf.v1.nn", "tf.v1.random",
+        "tf.v1.testing", "tf.v1.train",
     ),
     "torch": (
         "torch", "torch.autograd", "torch.autograd.functional", "torch.autograd.forward_ad",

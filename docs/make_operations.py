@@ -1,6 +1,6 @@
-"""Print docs/operations.md, made from the registry of operations.
+"""Print docs/operations.md, made from the registry of operations and the tables of the tests.
 
-    python docs/make_operations.py > docs/operations.md
+    PYTHONPATH=. python docs/make_operations.py > docs/operations.md
 
 A test compares the page with what this prints. Numbers in the table of edges are computed here.
 """
@@ -17,6 +17,11 @@ import numpy as np
 
 import pullback as pb
 from pullback.core.op import ALL_ARRAYS, DTYPE, INDEX, OPS, SHAPE, SHAPES, Rule
+from pullback.core.tensor import raw
+from pullback.trees import leaves
+from tests.arrays.laws import EAGER, LIBRARIES
+from tests.laws.cases import ROWS
+from tests.laws.test_batching import RAGGED
 
 CHAPTERS = {
     "ops.arithmetic": "Arithmetic", "ops.exponential": "Powers, exponentials, logarithms",
@@ -29,7 +34,7 @@ CHAPTERS = {
     "linalg": "Linear algebra, in `pullback.linalg`",
     "fft": "Fourier transforms, in `pullback.fft`",
     "special": "Special functions, in `pullback.special`",
-    "ops.shaping": "Shaping", "ops.joining": "Joining and padding",
+    "ops.shaping": "Shaping", "ops.lengths": "Lengths", "ops.joining": "Joining and padding",
     "ops.indexing": "Indexing", "ops.searching": "Sorting, searching, sets",
     "ops.creation": "Creation", "ops.dtypes": "Dtypes", "ops.activations": "Activations",
     "ops.losses": "Losses", "ops.normalising": "Normalising",
@@ -246,6 +251,86 @@ def inner() -> Iterator[str]:
             yield row(name, function)
 
 
+# Array libraries ----------------------------------------------------------------------------
+
+LEFT_OUT: dict[str, dict[str, str]] = {
+    "NumPy": {}, "PyTorch": LIBRARIES["torch"].without, "JAX": EAGER,
+    "CuPy": LIBRARIES["cupy"].without,
+}
+"""Library -> id of a row of the tests that is left out there -> why."""
+
+LIBRARIES_HEAD = """\
+## Array libraries
+
+Every operation on every array library, by rule: **v** a cotangent is pulled back (VJP), **j** a
+tangent is pushed forward (JVP), **b** a hidden axis goes through (batching). Rules are written once
+for all libraries. A mark stands where the tests run the operation on the library's arrays and
+compare with NumPy's: PyTorch's on the CPU, JAX's inside `jax.jit`, CuPy's on a GPU, or, where there
+is none, on a stand-in that is made of NumPy. A number points to the reason for what is left out.
+"""
+
+
+RAGGED_TAIL = """\
+Public functions that are no operations are made of these. Of some ({}) the results have as many
+entries as values say, so no batch holds them, and no function that `jax.jit` traces."""
+
+
+def rules_of(op: Any) -> str:
+    """The marks of the rules that an operation has."""
+    there = {
+        "v": op.differentiable and bool(op.rules), "j": bool(forward_of(op)),
+        "b": batch_of(op) != "in a loop",
+    }
+    return " ".join(mark if holds else "–" for mark, holds in there.items())
+
+
+def rows_of(name: str) -> list[Any]:
+    """The rows of an operation in the table of the tests."""
+    return [row for row in ROWS if row.name.rpartition(".")[2] == name]
+
+
+def cell(op: Any, left_out: dict[str, str], notes: dict[str, list[str]]) -> str:
+    """What a library has of an operation's rules; a number points to the reason for a gap.
+
+    notes  reason -> the rows that are left out for it; added to
+    """
+    ids = [row.id for row in rows_of(op.name)]
+    gaps = [i for i in ids if i in left_out]
+    numbers = []
+    for i in gaps:
+        notes.setdefault(left_out[i], []).append(i)
+        numbers.append(f" ({list(notes).index(left_out[i]) + 1})")
+    marks = rules_of(op) if len(gaps) < len(ids) else "–"
+    return marks + "".join(dict.fromkeys(numbers))
+
+
+def why_no_derivative(op: Any) -> str:
+    """Why an operation has none, found by running it; nothing for one that has."""
+    if op.differentiable:
+        return ""
+    results = [raw(r) for row in rows_of(op.name) for r in leaves(row.call(*row.draw()))]
+    if all(np.asarray(r).dtype.kind in "biu" for r in results):
+        return "gives integers or booleans"
+    return "takes a shape and a dtype, no values"
+
+
+def libraries() -> Iterator[str]:
+    """Operations by array library by rule."""
+    yield f"\n{LIBRARIES_HEAD}"
+    yield table("operation", *LEFT_OUT, "why no derivative")
+    notes: dict[str, list[str]] = {}
+    for name, function in sorted(OPS.items()):
+        if function.__module__.startswith("pullback."):
+            op = function.op  # type: ignore[attr-defined]
+            cells = [cell(op, left_out, notes) for left_out in LEFT_OUT.values()]
+            yield f"| `{name}` | {' | '.join(cells)} | {why_no_derivative(op)} |"
+    yield ""
+    for i, (why, rows) in enumerate(notes.items(), 1):
+        yield f"{i}. {why}. Rows of the tests: {', '.join(f'`{escaped(r)}`' for r in rows)}."
+    ragged = ", ".join(f"`{name}`" for name in sorted(RAGGED & set(dir(pb))))
+    yield f"\n{RAGGED_TAIL.format(ragged)}"
+
+
 def gradient_at(expression: str, values: str) -> str:
     """The gradients of an expression's sum, as the table shows them."""
     given = eval(f"dict({values})", {"inf": np.inf, "nan": np.nan})
@@ -278,7 +363,7 @@ def edges() -> Iterator[str]:
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([HEAD.rstrip("\n"), *chapters(), *inner(), *edges()]) + "\n"
+    return "\n".join([HEAD.rstrip("\n"), *chapters(), *inner(), *libraries(), *edges()]) + "\n"
 
 
 if __name__ == "__main__":

@@ -53,6 +53,7 @@ from .variable import Variable as Variable
 
 if TYPE_CHECKING:
     from . import fft as fft
+    from . import graphs as graphs
     from . import linalg as linalg
     from . import nn as nn
     from . import optim as optim
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
     from . import special as special
     from . import tf as tf
     from . import torch as torch
+    from .graphs import TensorSpec as TensorSpec
+    from .graphs import function as function
     from .solvers import fixed_point as fixed_point
     from .solvers import linear_solve as linear_solve
     from .solvers import odeint as odeint
@@ -72,18 +75,22 @@ for _name, _value in list(globals().items()):
     if getattr(_value, "__name__", "").startswith(f"{__name__}.ops."):
         del globals()[_name]  # a chapter's module, which the star import brought along
 
-_LAZY = {"fft", "linalg", "nn", "optim", "random", "solvers", "special", "tf", "torch"}
-_SOLVERS = {"fixed_point", "linear_solve", "odeint", "root"}
+_LAZY = {"fft", "graphs", "linalg", "nn", "optim", "random", "solvers", "special", "tf", "torch"}
+_PARTS = {
+    **dict.fromkeys(("fixed_point", "linear_solve", "odeint", "root"), "solvers"),
+    **dict.fromkeys(("TensorSpec", "function"), "graphs"),
+}
+"""Name -> the part that is loaded for it."""
 
 
 def __getattr__(name: str) -> object:
     """Load a part of the library that not everybody needs."""
     if name in _LAZY:
         return _import_module(f".{name}", __name__)
-    if name in _SOLVERS:
-        return getattr(_import_module(".solvers", __name__), name)
+    if name in _PARTS:
+        return getattr(_import_module(f".{_PARTS[name]}", __name__), name)
     raise AttributeError(f"module 'pullback' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_SOLVERS})
+    return sorted({*globals(), *_LAZY, *_PARTS})

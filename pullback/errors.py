@@ -84,6 +84,10 @@ class InplaceError(PullbackError, RuntimeError):
     """A value that a gradient needs was changed in place."""
 
 
+class AnomalyError(PullbackError, RuntimeError):
+    """A step of a pull gave a NaN while they were being looked for."""
+
+
 class TapeError(PullbackError, RuntimeError):
     """A tape was used in a way that its state does not allow."""
 
@@ -98,6 +102,18 @@ class NotDifferentiableError(PullbackError, RuntimeError):
 
 class BatchedValueError(PullbackError, TypeError):
     """Inside `vmap`, something was asked for that is another for each example."""
+
+
+class SymbolError(PullbackError, TypeError):
+    """A tensor of a graph was asked for what is known only when the graph runs."""
+
+
+class GraphError(PullbackError, ValueError):
+    """A graph was used in a way that it does not allow: finalized, or with a stranger's tensor."""
+
+
+class SessionError(PullbackError, RuntimeError):
+    """A session was asked for what it cannot run: closed, nothing fed, nothing initialised."""
 
 
 class CaptureError(PullbackError, RuntimeError):

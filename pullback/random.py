@@ -26,10 +26,12 @@ import numpy
 
 from .arrays import known
 from .arrays.batched import Batched, moved_to
+from .arrays.symbol import OpenShape
 from .core.batching import drawn, running
 from .core.draws import Draws as Draws
 from .core.draws import block
 from .core.op import OPS
+from .core.symbols import current_graph
 from .core.tensor import Tensor, raw, to_array, wrap
 from .errors import (
     ArgumentError,
@@ -125,7 +127,7 @@ class Generator:
         >>> bool(abs(scale.grad.item() * 2.0 - pb.sum(sample).item()) < 1e-12)
         True
         """
-        return self._located("normal", self._numpy.standard_normal, shape, loc, scale, dtype)
+        return self._located("normal", "standard_normal", shape, loc, scale, dtype)
 
     def uniform(
         self, shape: Shape = None, *, low: Any = 0.0, high: Any = 1.0, dtype: Any = None
@@ -139,7 +141,7 @@ class Generator:
         (2, 3)
         """
         width = high - low
-        return self._located("uniform", self._numpy.random, shape, low, width, dtype)
+        return self._located("uniform", "random", shape, low, width, dtype)
 
     def exponential(
         self, shape: Shape = None, *, scale: Any = 1.0, dtype: Any = None
@@ -152,11 +154,10 @@ class Generator:
         >>> pb.random.Generator(0).exponential((4,), dtype="float32").dtype
         dtype('float32')
         """
-        draw = self._numpy.standard_exponential
-        return self._located("exponential", draw, shape, None, scale, dtype)
+        return self._located("exponential", "standard_exponential", shape, None, scale, dtype)
 
     def _located(
-        self, who: str, draw: Any, shape: Shape, loc: Any, scale: Any, dtype: Any
+        self, who: str, draw: str, shape: Shape, loc: Any, scale: Any, dtype: Any
     ) -> Tensor:
         """loc + scale · noise."""
         given = [v for v in (loc, scale) if v is not None]
@@ -169,8 +170,8 @@ class Generator:
             raise DtypeError(f"argument `dtype` of `{who}`", "a real floating dtype", str(dtype))
         kind = dtype if dtype.char in "fd" else numpy.dtype("float64")
         noise = drawn(
-            lambda size: draw(size, dtype=kind).astype(dtype, copy=False),
-            _shape(shape, arrays, who), who,
+            lambda size: getattr(self._numpy, draw)(size, dtype=kind).astype(dtype, copy=False),
+            _shape(shape, arrays, who), who, dtype,
         )
         if kinds:
             noise = moved_to(noise, kinds[0])
@@ -200,7 +201,7 @@ class Generator:
             raise ArgumentError(
                 "argument `probability` of `bernoulli`", "numbers in [0, 1]", f"{probability}"
             )
-        noise = drawn(self._numpy.random, _shape(shape, [chance], "bernoulli"), "bernoulli")
+        noise = drawn(self._uniform, _shape(shape, [chance], "bernoulli"), "bernoulli")
         hit = OPS["less"](moved_to(noise, chance), chance)
         return wrap(Tensor, hit if dtype is None else OPS["astype"](hit, dtype))
 
@@ -216,11 +217,10 @@ class Generator:
         >>> pb.random.Generator(0).integers(5, 6, (2,))
         Tensor([5, 5])
         """
-        draw = self._numpy.integers
         try:
             found = drawn(
-                lambda size: draw(low, high, size, dtype=dtype, endpoint=endpoint),
-                _size(shape), "integers",
+                lambda size: self._numpy.integers(low, high, size, dtype=dtype, endpoint=endpoint),
+                _size(shape), "integers", dtype,
             )
         except PullbackError:
             raise
@@ -250,14 +250,16 @@ class Generator:
 
     def _order(self, count: int, who: str) -> Any:
         """The numbers below an integer in a random order, for each example another."""
-        stream = self._numpy
-
         def draw(size: tuple[int, ...]) -> Any:
+            stream = self._numpy
             if len(size) == 1:
                 return stream.permutation(count)
             return stream.permuted(numpy.broadcast_to(numpy.arange(count), size), axis=-1)
 
-        return drawn(draw, (count,), who)
+        return drawn(draw, (count,), who, "int64")
+
+    def _uniform(self, size: tuple[int, ...]) -> Any:
+        return self._numpy.random(size)
 
     def shuffle(self, x: Any) -> None:
         """Rearrange a Tensor, an array or a list in place, along its first axis.
@@ -269,7 +271,8 @@ class Generator:
         [1, 2, 3]
         """
         if isinstance(x, Tensor):
-            x[...] = self.permutation(x)  # type: ignore[index]  # bound in ops.operators
+            array: Any = x  # indexing is bound in `ops.operators`
+            array[...] = self.permutation(x)
         elif isinstance(x, (numpy.ndarray, MutableSequence)):
             if _differ():
                 raise BatchedValueError(
@@ -319,17 +322,20 @@ class Generator:
         if many > most:
             raise _cannot_choose(count, f"{many} to draw")
         if chance is None and replace:
-            draw = self._numpy.integers
-            return drawn(lambda size: draw(0, count, size), size, "choice")
+            return drawn(
+                lambda size: self._numpy.integers(0, count, size), size, "choice", "int64"
+            )
         if replace:
             whole = OPS["cumulative_sum"](chance, axis=0)
-            noise = drawn(self._numpy.random, size, "choice")
+            noise = drawn(self._uniform, size, "choice")
             bounds = OPS["getitem"](OPS["divide"](whole, whole[-1]), slice(0, -1))
             return OPS["searchsorted"](bounds, noise, side="right")
         if chance is None:
             order = self._order(count, "choice")
         else:  # Gumbel's top k: who rings first, of clocks that ring at rates p
-            noise = drawn(self._numpy.standard_exponential, (count,), "choice")
+            noise = drawn(
+                lambda size: self._numpy.standard_exponential(size), (count,), "choice"
+            )
             possible = OPS["greater"](chance, 0)
             waits = OPS["divide"](noise, OPS["where"](possible, chance, 1.0))
             order = OPS["argsort"](OPS["where"](possible, waits, math.inf), axis=-1)
@@ -343,8 +349,8 @@ def _stream(seed: int | None) -> Any:
 
 
 def _differ() -> bool:
-    """Whether a vmap is running whose examples do not all draw the same."""
-    return any(vmap.randomness != "same" for vmap in running())
+    """Whether a vmap is running whose examples do not all draw the same, or a graph is built."""
+    return current_graph() is not None or any(v.randomness != "same" for v in running())
 
 
 def _values(array: Any) -> Any:
@@ -380,10 +386,12 @@ def _size(shape: Shape) -> tuple[int, ...]:
     return (int(shape),) if isinstance(shape, (int, numpy.integer)) else tuple(shape)
 
 
-def _shape(shape: Shape, parameters: list[Any], who: str) -> tuple[int, ...]:
+def _shape(shape: Shape, parameters: list[Any], who: str) -> Any:
     """The shape of a sample, into which its parameters must broadcast."""
     shapes = [tuple(getattr(p, "shape", ())) for p in parameters]
-    size = (shape,) if isinstance(shape, (int, numpy.integer)) else shape
+    size: Any = (shape,) if isinstance(shape, (int, numpy.integer)) else shape
+    if isinstance(size, OpenShape):
+        return size  # whether they fit is seen when the graph runs
     try:
         together = numpy.broadcast_shapes(*shapes)
         if size is None:

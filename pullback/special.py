@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .core.symbols import whole
 from .core.tensor import Tensor, raw, to_array
 from .ops import abs as _abs
 from .ops import (
@@ -29,19 +30,20 @@ from .ops import sign as _sign
 from .ops import softmax as _softmax
 from .ops import sum as _sum
 from .ops.special_bessel import i0, i0e, i1, i1e, iv, ive, j0, j1, jv, sinc, spherical_jn
+from .ops.special_bessel_second import k0, k0e, k1, k1e, kv, kve, y0, y1, yv
 from .ops.special_entropy import entr, kl_div, logit, rel_entr, xlog1py, xlogy
 from .ops.special_error import erfcinv, erfinv, log_ndtr, ndtr, ndtri
 from .ops.special_gamma import beta, betaln, digamma, gamma, gammaln, polygamma, zeta
 from .ops.special_incomplete import betainc, gammainc, gammaincc
 
-jn, psi = jv, digamma
+jn, kn, psi, yn = jv, kv, digamma, yv
 
 __all__ = [
     "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfcinv", "erfinv", "expit",
     "gamma", "gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1",
-    "jn", "jv", "kl_div", "log_expit", "log_ndtr", "log_softmax", "logit", "logsumexp", "ndtr",
-    "ndtri", "polygamma", "psi", "rel_entr", "sinc", "softmax", "spherical_jn", "xlog1py", "xlogy",
-    "zeta",
+    "jn", "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kn", "kv", "kve", "log_expit", "log_ndtr",
+    "log_softmax", "logit", "logsumexp", "ndtr", "ndtri", "polygamma", "psi", "rel_entr", "sinc",
+    "softmax", "spherical_jn", "xlog1py", "xlogy", "y0", "y1", "yn", "yv", "zeta",
 ]
 
 Axis = int | tuple[int, ...] | None
@@ -81,6 +83,7 @@ def logsumexp(
     return (value, sign) if return_sign else where(sign < 0, math.nan, value)
 
 
+@whole
 def softmax(x: Any, axis: Axis = None) -> Any:
     """exp(x) / Σ exp(x), the sum being over all entries, or along axes; edges as `pb.softmax`.
 
@@ -92,6 +95,7 @@ def softmax(x: Any, axis: Axis = None) -> Any:
     return _along(_softmax, x, axis)
 
 
+@whole
 def log_softmax(x: Any, axis: Axis = None) -> Any:
     """log(softmax(x)), the sum being over all entries, or along axes; edges as `pb.log_softmax`.
 

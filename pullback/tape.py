@@ -15,6 +15,7 @@ from .core.forward import begin
 from .core.node import Leaf, Node, number
 from .core.pull import pull, within
 from .core.push import zeros_for
+from .core.symbols import current_graph
 from .core.tensor import Tensor, check_inexact, is_inexact, raw, wrap
 from .custom.override import Overrides
 from .errors import ArgumentError, ArgumentTypeError, DtypeError, TapeError
@@ -187,7 +188,7 @@ class GradientTape:
         free = 0 if self._persistent or self._shared or _is_recording() else _state.ALL
         cls = targets[0]._out if targets else Tensor
         found = self._pull(roots, nodes, record, free, overrides, cls)
-        return rebuild([_answer(s, n, found, zero) for s, n in zip(flat, nodes, strict=True)])
+        return rebuild([self._answer(s, n, found, zero) for s, n in zip(flat, nodes, strict=True)])
 
     def jacobian(
         self,
@@ -267,7 +268,7 @@ class GradientTape:
         def pull_one(g: Any) -> list[Any]:
             found = self._pull(_roots([target], [g], record), nodes, record, 0, overrides,
                                target._out)
-            answers = [_answer(s, n, found, False) for s, n in zip(flat, nodes, strict=True)]
+            answers = [self._answer(s, n, found, False) for s, n in zip(flat, nodes, strict=True)]
             reached[:] = [a is not None for a in answers]
             return [a for a in answers if a is not None]
 
@@ -329,7 +330,7 @@ class GradientTape:
         overrides: Any, cls: type,
     ) -> dict[Node, Any]:
         wanted = [n for n in nodes if n is not None]
-        rules = Overrides(overrides) if overrides else None
+        rules = self._rules(overrides)
         if not wanted:
             return {}
         before = None
@@ -345,10 +346,24 @@ class GradientTape:
                 _state.restore(before)
 
 
+    def _rules(self, overrides: Any) -> Any:
+        """What stands in for operations in a pull; None where nothing does."""
+        return Overrides(overrides) if overrides else None
+
+    def _answer(self, source: Any, node: Node | None, found: dict[Node, Any], zero: bool) -> Any:
+        """What was found for a source, as its receiver may have it; None or zeros for nothing."""
+        if node is not None and found.get(node) is not None:
+            return wrapped(source._out, settled(found, node))
+        return wrap(source._out, zeros_like(source._data)) if zero else None
+
+
 def _is_recording() -> bool:
-    """Whether a tape, or a transformation like `grad`, may be asked for what is computed now."""
+    """Whether a tape, or a transformation like `grad`, may be asked for what is computed now.
+
+    While a graph is built, always: its gradients may be asked for when it is done.
+    """
     now = _state.state()
-    return now.enabled and bool(now.tapes or departures.followed())
+    return now.enabled and bool(now.tapes or departures.followed() or current_graph())
 
 
 def is_zero(unconnected: Any) -> bool:
@@ -380,12 +395,6 @@ def _roots(targets: list[Any], given: Any, record: bool) -> dict[Node, Any]:
         g = conjugated(wrapped(target._out, g) if record else raw(g))
         roots[node] = g if node not in roots else roots[node] + g
     return roots
-
-
-def _answer(source: Any, node: Node | None, found: dict[Node, Any], zero: bool) -> Any:
-    if node is not None and found.get(node) is not None:
-        return wrapped(source._out, settled(found, node))
-    return wrap(source._out, zeros_like(source._data)) if zero else None
 
 
 def _each(

@@ -8,7 +8,9 @@ from typing import Any
 import numpy
 
 from .arrays import adapters
+from .arrays.symbol import Symbol
 from .core import state as _state
+from .core import symbols
 from .core import tensor as _tensor
 from .core.inplace import check_examples
 from .core.node import Leaf, Node
@@ -49,6 +51,8 @@ class Variable(Tensor):
         dtype: Any = None,
     ) -> None:
         array = to_array(initial_value)
+        if array.__class__ is Symbol:  # made while a function is traced, with a value from there
+            array = symbols.later.start_of(array)
         adapter = adapters[array.__class__]
         data = adapter.adopt(adapter.copy(adapter.asarray(array, dtype)))
         self._data = data
@@ -149,7 +153,7 @@ class Variable(Tensor):
             made = adapter.asarray(made, old.dtype)
         # A new array, never a write: what graphs and users hold of the old one stays as it was.
         self._data = adapter.adopt(made if operation is not None else adapter.copy(made))
-        if self._leaf is not None:
+        if self._leaf is not None and self._data.__class__ is not Symbol:
             self._leaf.renew(self._data)
         return self
 

@@ -261,6 +261,8 @@ LINEAR = [
     case("linalg.tensorinv", lambda a: np.linalg.tensorinv(
         np.reshape(spd(a), (3, 1, 3)), ind=1), S),
     case("linalg.cholesky", lambda a: np.linalg.cholesky(spd(a), upper=True), S),
+    *[case("linalg.cholesky", lambda a, u=u: np.linalg.cholesky(a + 9 * np.eye(3), upper=u), S)
+      for u in (False, True)],
     case("linalg.qr", lambda a: np.abs(np.linalg.qr(a, mode="r")), N),
     case("linalg.qr", lambda a: np.abs(np.linalg.qr(a).Q), N),
     *[case("linalg.eigh", lambda a, u=u: np.abs(np.linalg.eigh(a, UPLO=u).eigenvectors), S)

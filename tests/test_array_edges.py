@@ -150,6 +150,18 @@ def test_what_was_broadcast_cannot_be_written() -> None:
             spread += 1.0
 
 
+def test_several_results_are_a_tuple_of_tensors_or_of_arrays() -> None:
+    a, b = np.ones(2), np.ones(3)
+    for several in (pb.meshgrid, lambda *xs: pb.broadcast_arrays(xs[0][:, None], xs[1])):
+        for found in (several(a, b), several(pb.tensor(a), b)):
+            assert isinstance(found, tuple)
+            assert [x.shape for x in found] in ([(2, 3)] * 2, [(3, 2)] * 2)
+        assert all(isinstance(x, pb.Tensor) for x in found)
+        assert all(type(x) is np.ndarray for x in several(a, b))
+    assert pb.broadcast_shapes((4, 1), (3,), ()) == (4, 3)
+    assert pb.broadcast_shapes() == ()
+
+
 def test_joining_many_is_not_quadratic() -> None:
     t = pb.tensor([1.0], requires_grad=True)
     pb.sum(pb.concat([t] * 20_000)).backward()
@@ -181,6 +193,7 @@ TABLE = np.ones((2, 3))
     (lambda: pb.swapaxes(TABLE, 0, 2), IndexError, "`swapaxes`"),
     (lambda: pb.matrix_transpose(TABLE[0]), ValueError, "at least two axes"),
     (lambda: pb.broadcast_arrays(TABLE, TABLE.T), ValueError, "(2, 3) and (3, 2)"),
+    (lambda: pb.broadcast_shapes((2, 3), [3, 2]), ValueError, "(2, 3) and (3, 2)"),
     (lambda: pb.repeat(TABLE, [1, 2], axis=1), ValueError, "3 of them"),
     (lambda: pb.repeat(TABLE, 2, axis=2), IndexError, "`repeat`"),
     (lambda: pb.diff(TABLE, axis=2), IndexError, "`diff`"),

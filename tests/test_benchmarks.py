@@ -11,7 +11,7 @@ import pytest
 from benchmarks import report
 from benchmarks.rounds import Results, has, measure
 from benchmarks.targets import TARGETS, judged
-from benchmarks.workloads import MODULES, WORKLOADS
+from benchmarks.workloads import LIBRARIES, MODULES, WORKLOADS
 
 ROOT = Path(__file__).parent.parent
 
@@ -23,14 +23,38 @@ def test_a_quick_run_prints_every_workload_and_target():
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
-    for title in [w.title for w in WORKLOADS.values()] + [t.title for t in TARGETS]:
+    ours = [w.title for name, w in WORKLOADS.items() if has("pullback", name)]
+    for title in ours + [t.title for t in TARGETS]:
         assert title in done.stdout
 
 
-def test_pullback_has_every_workload_and_every_workload_but_its_own_a_peer():
+def test_every_workload_has_pullback_and_every_workload_but_its_own_a_peer():
+    ours = {"pullback", *LIBRARIES}
     for name in WORKLOADS:
-        assert has("pullback", name), name
-        assert any(has(s, name) for s in MODULES if s not in ("pullback", "numpy")), name
+        assert any(has(s, name) for s in ours), name
+        assert any(has(s, name) for s in MODULES.keys() - ours - {"numpy"}), name
+
+
+def test_on_arrays_of_another_library_it_is_measured_beside_that_library():
+    for system, own in LIBRARIES.items():
+        there = [name for name in WORKLOADS if has(system, name)]
+        assert there
+        assert all(has(own, name) for name in there)
+
+
+@pytest.mark.parametrize(
+    ("system", "workload"), [("pullback_torch", "mlp"), ("pullback_jax", "jit-trace")]
+)
+def test_a_step_on_arrays_of_another_library_runs(system, workload):
+    own = LIBRARIES[system]
+    pytest.importorskip(own)
+    results = measure([system, own], [workload], 1, True)
+    head, rows = report.on_libraries(results)
+    assert len(rows) == 1
+    row = dict(zip(head, rows[0], strict=True))
+    assert row["library"] == own
+    assert all(float(row[column]) > 0 for column in ("pullback", "itself", "ratio"))
+    assert not report.figures(results)[0].count(system)
 
 
 def test_every_figure_is_positive_and_of_every_round():

@@ -332,7 +332,11 @@ def test_a_cross_entropy_by_labels() -> None:
     ("form", "error", "words"),
     [
         (lambda x, i: x[x > 3], errors.BatchedValueError, r"mask.*where"),
-        (lambda x, i: pb.set_at(x, 0.0, x > 3), errors.BatchedValueError, r"mask.*where"),
+        (lambda x, i: pb.set_at(x, x[:2], x > 3), errors.BatchedValueError, r"mask.*where"),
+        (lambda x, i: pb.set_at(x, 0.0, (x > 3)[:2]), errors.PositionError, r"a mask of.*2"),
+        (lambda x, i: pb.zeros(4).__setitem__(x > 3, 1.0), errors.BatchedValueError, "for each"),
+        (lambda x, i: X[i], errors.BatchedValueError, r"asarray\(a\)\[i\] for a NumPy"),
+        (lambda x, i: X[0, i], errors.BatchedValueError, r"asarray\(a\)\[i\] for a NumPy"),
         (lambda x, i: x[i:], errors.BatchedValueError, r"bound.*arange"),
         (lambda x, i: x[x], errors.PositionError, "integer"),
         (lambda x, i: x[i + 4], errors.PositionError, "out of bounds"),
@@ -343,6 +347,52 @@ def test_a_cross_entropy_by_labels() -> None:
 def test_misuse_is_one_error(form: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=f"(?s){words}"):
         pb.vmap(form)(X, WHICH)
+
+
+def written(x: Any, value: Any, mask: Any) -> Any:
+    """What is written in place, times a view of it that was taken before."""
+    y = x * 2.0
+    view = y[1:]
+    y[mask] = value
+    return y * 3.0, view * y[1:]
+
+
+def put(x: Any, value: Any, mask: Any) -> Any:
+    """The same, out of place."""
+    y = pb.set_at(x * 2.0, value, mask)
+    return y * 3.0, y[1:] * y[1:]
+
+
+@pytest.mark.parametrize("form", [written, put])
+@pytest.mark.parametrize("axes", [1, 2])
+def test_a_mask_for_each_example_is_written_by(form: Callable[..., Any], axes: int) -> None:
+    rng = np.random.default_rng(axes)
+    x, value = rng.normal(size=(5, 4, 3)), rng.normal(size=(5, 3)[: 3 - axes])
+    mask = rng.random((5, 4, 3)[: 1 + axes]) < 0.5
+    seeds = [rng.normal(size=(5, 4, 3)), rng.normal(size=(5, 3, 3))]
+
+    def run(function: Callable[..., Any]) -> list[Any]:
+        leaves = [pb.tensor(a, requires_grad=True) for a in (x, value)]
+        outs = function(*leaves, mask)
+        grads = pb.autograd.grad(outs, leaves, [pb.tensor(s) for s in seeds])
+        return [*outs, *grads]
+
+    def looped(x: Any, value: Any, mask: Any) -> Any:
+        outs = [form(x[i], value[i], mask[i]) for i in range(5)]
+        return [pb.stack(list(parts)) for parts in zip(*outs, strict=True)]
+
+    for got, want in zip(run(pb.vmap(form)), run(looped), strict=True):
+        close(got, want)
+
+
+def test_a_mask_for_each_example_keeps_the_dtype_that_is_written_to() -> None:
+    table = np.arange(8, dtype="float32").reshape(2, 4)
+    got = pb.vmap(lambda t: pb.set_at(t, np.float64(0.5), (t > 3,)))(table)
+    assert got.dtype == "float32"
+    close(got, np.where(table > 3, 0.5, table))
+    whole = pb.vmap(lambda m: pb.set_at(np.arange(4), 7.9, m))(table > 3)
+    assert whole.dtype == "int64"
+    close(whole, np.where(table > 3, 7, np.arange(4)))
 
 
 # Memory -------------------------------------------------------------------------------------

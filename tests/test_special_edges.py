@@ -85,6 +85,21 @@ EDGES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]] = 
     "i1e": (s.i1e, ([0.0],), ([1.5],)),
     "j1": (s.j1, ([0.0, 1e-9],), ([1.5, 1.5],)),
     "jv": (lambda x: s.jv(np.array([0, 1, 2]), x), ([0.0, 0.0, 0.0],), ([0, 1.5, 0],)),
+    "y0": (s.y0, ([0.0],), ([INF],)),
+    "y1": (s.y1, ([0.0],), ([INF],)),
+    "yv": (
+        lambda x: s.yv(np.array([-2.0, -1.0, 0.0, 1.0, 1.5, 2.0]), x), ([0.0] * 6,),
+        ([INF, -INF, INF, INF, INF, INF],),
+    ),
+    "k0": (s.k0, ([0.0, INF],), ([-INF, 0],)),
+    "k1": (s.k1, ([0.0, INF],), ([-INF, 0],)),
+    "k0e": (s.k0e, ([0.0],), ([-INF],)),
+    "k1e": (s.k1e, ([0.0],), ([-INF],)),
+    "kv": (
+        lambda x: s.kv(np.array([-2.0, 0.0, 0.5, 2.0]), x), ([0.0, 0.0, 0.0, INF],),
+        ([-INF, -INF, -INF, 0],),
+    ),
+    "kve": (lambda x: s.kve(np.array([-2.0, 0.0, 0.5]), x), ([0.0] * 3,), ([-INF] * 3,)),
     "sinc": (s.sinc, ([0.0, 1e-9, -1e-9],), ([0, -np.pi**2 * 1e-9, np.pi**2 * 1e-9],)),
     # Far out.
     "ndtr": (s.ndtr, ([-INF, -1e200, 50.0, INF],), ([0, 0, 0, 0],)),
@@ -204,7 +219,8 @@ def test_outside_the_domain_derivatives_in_parameters_are_nan() -> None:
 NO_RULE = {
     "polygamma": (s.polygamma, 2.0, "n"), "jv": (s.jv, 0.5, "v"), "iv": (s.iv, 0.5, "v"),
     "ive": (s.ive, 0.5, "v"), "spherical_jn": (s.spherical_jn, 1.0, "n"),
-    "zeta": (s.zeta, 2.0, "x"),
+    "zeta": (s.zeta, 2.0, "x"), "yv": (s.yv, 0.5, "v"), "kv": (s.kv, 0.5, "v"),
+    "kve": (s.kve, 0.5, "v"),
 }
 
 
@@ -240,12 +256,14 @@ def test_mixed_second_derivatives_are_there() -> None:
 
 UNARY = [
     "digamma", "entr", "erf", "erfc", "erfcinv", "erfinv", "expit", "gamma", "gammaln", "i0",
-    "i0e", "i1", "i1e", "j0", "j1", "log_expit", "log_ndtr", "logit", "ndtr", "ndtri", "sinc",
+    "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1", "k1e", "log_expit", "log_ndtr", "logit",
+    "ndtr", "ndtri", "sinc", "y0", "y1",
 ]
 CALLS: dict[str, Callable[..., Any]] = {
     **{n: getattr(s, n) for n in UNARY},
     "gammainc": lambda x: s.gammainc(x, 2.0), "betainc": lambda x: s.betainc(x, 2.0, x),
     "polygamma": lambda x: s.polygamma(1, x), "jv": lambda x: s.jv(2, x),
+    "yv": lambda x: s.yv(2, x), "kv": lambda x: s.kv(2, x), "kve": lambda x: s.kve(2, x),
     "iv": lambda x: s.iv(2, x), "spherical_jn": lambda x: s.spherical_jn(2, x),
     "zeta": lambda x: s.zeta(2.0, x), "xlogy": lambda x: s.xlogy(x, x),
     "logsumexp": lambda x: s.logsumexp(x, b=x), "softmax": s.softmax,
@@ -263,8 +281,11 @@ def test_float32_stays_float32(name: str) -> None:
     np.testing.assert_allclose(g.numpy(), wide, rtol=2e-5)
 
 
+NOT_IN_JAX = {
+    "erfcinv", "j0", "j1", "k0", "k0e", "k1", "k1e", "log_expit", "sinc", "y0", "y1",
+}
 JAX = {
-    **{n: (n, 1) for n in UNARY if n not in ("erfcinv", "j0", "j1", "log_expit", "sinc")},
+    **{n: (n, 1) for n in UNARY if n not in NOT_IN_JAX},
     **dict.fromkeys(("betaln", "xlogy", "xlog1py", "rel_entr", "kl_div"), ("", 2)),
     **dict.fromkeys(("gammainc", "gammaincc"), ("", 2)),
 }

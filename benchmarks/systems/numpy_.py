@@ -22,6 +22,21 @@ def small_ops(elements, ops):
     return run, ops
 
 
+def graph_chain(elements, ops):
+    x = numpy.full(elements, 0.5, numpy.float32)
+    a = numpy.full(elements, 0.999, numpy.float32)
+    b = numpy.full(elements, 0.001, numpy.float32)
+
+    def run():
+        y = x
+        for _ in range(ops // 2):
+            y = numpy.multiply(y, a)
+            y = numpy.add(y, b)
+        return y
+
+    return run, ops
+
+
 def elementwise(count):
     x = entries(count)
 

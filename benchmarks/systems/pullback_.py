@@ -149,6 +149,37 @@ def mlp_step_tape(batch, layers):
     return run, 1
 
 
+def mlp_step_function(batch, layers):
+    run, count = mlp_step_tape(batch, layers)
+    return pb.function(run), count
+
+
+def function_call(calls):
+    square = pb.function(lambda x: x * x)
+    x = pb.tensor(numpy.ones(1, numpy.float32))
+
+    def run():
+        for _ in range(calls):
+            with pb.GradientTape() as tape:
+                tape.watch(x)
+                y = square(x)
+            tape.gradient(y, x)
+
+    return run, calls
+
+
+def graph_chain(elements, ops):
+    a, b = numpy.full(elements, 0.999, numpy.float32), numpy.full(elements, 0.001, numpy.float32)
+    with pb.graphs.Graph().as_default() as graph:
+        x = y = pb.graphs.placeholder(numpy.float32, [elements])
+        for _ in range(ops // 2):
+            y = y * a
+            y = y + b
+    session = pb.graphs.Session(graph)
+    feed = {x: numpy.full(elements, 0.5, numpy.float32)}
+    return lambda: session.run(y, feed), ops
+
+
 def memory_chain(count):
     x = pb.tensor(entries(count), requires_grad=True)
 

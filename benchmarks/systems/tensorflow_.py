@@ -99,6 +99,37 @@ def mlp_step_tape(batch, layers):
     return run, 1
 
 
+def mlp_step_function(batch, layers):
+    run, count = mlp_step_tape(batch, layers)
+    return tf.function(run), count
+
+
+def function_call(calls):
+    square = tf.function(lambda x: x * x)
+    x = tf.ones([1])
+
+    def run():
+        for _ in range(calls):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = square(x)
+            tape.gradient(y, x)
+
+    return run, calls
+
+
+def graph_chain(elements, ops):
+    with tf.Graph().as_default() as graph:
+        x = y = tf.compat.v1.placeholder(tf.float32, [elements])
+        a, b = tf.fill([elements], 0.999), tf.fill([elements], 0.001)
+        for _ in range(ops // 2):
+            y = y * a
+            y = y + b
+    session = tf.compat.v1.Session(graph=graph)
+    feed = {x: numpy.full(elements, 0.5, numpy.float32)}
+    return lambda: session.run(y, feed), ops
+
+
 def memory_chain(count):
     x = tf.constant(entries(count))
 

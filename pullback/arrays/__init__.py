@@ -17,7 +17,9 @@ from ..errors import ArgumentTypeError, MixedLibrariesError
 SCALARS: tuple[type, ...] = (bool, int, float, complex)
 """Python's numbers are operands of every library and belong to none."""
 
-_FILES = {"numpy": "numpy_", "torch": "torch_", "jax": "jax_", "jaxlib": "jax_"}
+_FILES = {
+    "numpy": "numpy_", "torch": "torch_", "jax": "jax_", "jaxlib": "jax_", "cupy": "cupy_",
+}
 """Top-level module of an array type -> the file here that knows it."""
 
 
@@ -26,11 +28,13 @@ class Adapter(Protocol):
 
     name: str
     namespace: Any
-    hosts: bool  # whether its arrays contain others, of any library
+    hosts: int  # above 0, its arrays may stand for others, of any library or of a lower number
     # It may have too: `immutable`, True where a write makes another array, which `core.inplace`
     # then carries to views; `checks`, {operation: function that refuses what its kernel would not};
     # and `known(array)`, see the function of this name; `read(array, index)`, where that is not
-    # as NumPy does it; `enter(array)`, which takes an operand in, where that is not as it is; and
+    # as NumPy does it; `finished(name, cls, kernel)`, a kernel with what its type has done before
+    # and after; `enter(array)`, which takes an operand in, where that is not as it is; `add`,
+    # `scale` and `move`, see the tables `adders`, `scalers` and `movers`; and
     # `refusals`, the exceptions it raises for arguments that it cannot use, beyond the usual.
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
@@ -98,7 +102,7 @@ class _Adapters(dict[type, Any]):
             if file is not None:
                 found = importlib.import_module(f".{file}", __name__).ADAPTER
                 self[cls] = found
-                for table, name in ((readers, "read"), (entrances, "enter")):
+                for name, table in _TABLES.items():
                     if hasattr(found, name):
                         table[cls] = getattr(found, name)
                 return found
@@ -113,6 +117,16 @@ readers: dict[type, Callable[[Any, Any], Any]] = {}
 """array type -> how to read at an index, for those that do it otherwise than NumPy's."""
 entrances: dict[type, Callable[[Any], Any]] = {}
 """array type -> how an operand is taken in, for those that are not taken as they are."""
+adders: dict[type, Callable[[Any, Any], Any]] = {}
+"""array type -> old + more, which may be written over an `old` that nobody but the caller held."""
+scalers: dict[type, Callable[[Any, Callable[[Any], Any], Any], Any]] = {}
+"""array type -> g · slope(x) of an elementwise slope, where that can be had in fewer passes."""
+movers: dict[type, Callable[[Any, Any, float], None]] = {}
+"""array type -> x += factor · g in place, where that can be had in one pass."""
+_TABLES: dict[str, dict[type, Any]] = {
+    "read": readers, "enter": entrances, "add": adders, "scale": scalers, "move": movers,
+}
+"""What an adapter may have too -> where it is looked for by type."""
 
 
 def numpy_dtype(dtype: Any) -> Any:
@@ -137,7 +151,7 @@ def library_of(*marks: Any) -> Any:
     return adapters[float]
 
 
-_OTHERS = frozenset({"jax", "jaxlib", "cupy", "tensorflow", "mlx", "dask"})
+_OTHERS = frozenset({"jax", "jaxlib", "tensorflow", "mlx", "dask"})
 
 
 def refuse_foreign(value: Any) -> None:
@@ -181,12 +195,12 @@ class _Dominant(dict[tuple[type, type], type]):
             found = right
         else:
             if a is not b and (a.hosts or b.hosts):
-                self[pair] = found = left if a.hosts else right
+                self[pair] = found = left if a.hosts > b.hosts else right
                 return found
             if a is not b:
                 raise MixedLibrariesError(
                     "operands", "arrays of one library", f"{a.name} and {b.name}",
-                    f"convert one of them to {a.name} first",
+                    "convert one, with pullback.asarray(x, like=y); a model, with model.to(like=x)",
                 )
             found = left if a.rank(left) >= a.rank(right) else right
         self[pair] = found
@@ -234,6 +248,9 @@ class Kernels(dict[type, Callable[..., Any]]):
         found = adapter.kernel(self.name, cls)
         if found is None:
             found = self._generic(adapter.namespace)
+        own = getattr(adapter, "finished", None)
+        if own is not None:
+            found = own(self.name, cls, found)
         check = getattr(adapter, "checks", {}).get(self.name)
         if check is not None:
             found = _checked(check, found)

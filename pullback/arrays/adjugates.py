@@ -34,7 +34,7 @@ class _Spectrum:
     def all_but_two(self, xp: Any) -> Any:
         """The products of all but two, on and below the diagonal 0."""
         n = self.values.shape[-1]
-        later = xp.triu(xp.ones((n, n), dtype=xp.bool), k=1)
+        later = xp.triu(xp.ones_like(self.left, dtype=xp.bool), k=1)
         between = _running(xp, xp.where(later, self.values[..., None, :], 1))[..., :n]
         return xp.where(later, self.before[..., None] * between * self.after[..., None, :], 0)
 
@@ -60,7 +60,7 @@ def adjugate_along(xp: Any, x: Any, v: Any) -> Any:
     spared = own.all_but_two(xp)
     spared = spared + spared.mT
     turned = xp.matmul(xp.matmul(own.left, v), own.right)
-    unit = xp.eye(x.shape[-1], dtype=spared.dtype)
+    unit = xp.tril(xp.triu(xp.ones_like(spared)))
     straight = xp.sum(turned * unit, axis=-1)
     middle = unit * xp.matmul(spared, straight[..., None]) - spared * turned
     return own.phase * xp.matmul(xp.matmul(own.right, middle), own.left)

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import BatchedValueError
 from . import adapters
+from .symbol import Symbol
 
 
 class HiddenShape(tuple[int, ...]):
@@ -172,7 +173,9 @@ def move(array: Any, source: int, destination: int) -> Any:
     source, destination = source % rank, destination % rank
     if source == destination:
         return array
-    return adapters[array.__class__].namespace.moveaxis(array, source, destination)
+    order = [axis for axis in range(rank) if axis != source]
+    order.insert(destination, source)
+    return adapters[array.__class__].namespace.permute_dims(array, tuple(order))
 
 
 def reshaped(array: Any, shape: tuple[int, ...]) -> Any:
@@ -202,14 +205,15 @@ def moved_to(array: Any, like: Any, dtype: Any = None) -> Any:
         return Batched(moved_to(array.value, like, dtype), array.tag)
     while like.__class__ is Batched:
         like = like.value
-    return adapters[like.__class__].asarray(array, dtype, like)
+    cls = Symbol if array.__class__ is Symbol else like.__class__
+    return adapters[cls].asarray(array, dtype, like)
 
 
 class _Adapter:
     """The adapter of batched arrays: what it does, it does to the array inside."""
 
     name = "batched"
-    hosts = True  # its kernels take arrays of every library
+    hosts = 2  # its kernels take arrays of every library
 
     @property
     def namespace(self) -> Any:

@@ -20,6 +20,9 @@ from jax import lax
 from jax import numpy as jnp
 
 from . import jax_nn, jax_special
+from .widening import WIDE, widened_kernel
+
+_NARROW = (numpy.dtype("float16"), numpy.dtype(jnp.bfloat16))
 
 
 def einsum(*operands: Any, subscripts: str) -> Any:
@@ -60,6 +63,21 @@ def _fitting(array: Any, index: Any, value: Any) -> Any:
         if extra > 0 and value.shape[:extra] == (1,) * extra:
             value = value.reshape(value.shape[extra:])
     return value.astype(array.dtype)
+
+
+def _last_stay(array: Any, index: Any, value: Any) -> Any:
+    """A value in which those for one entry are all the last of them.
+
+    For entries that an index names again, JAX leaves it open which value stays.
+    """
+    parts = index if index.__class__ is tuple else (index,)
+    if not any(getattr(p, "ndim", 0) and p.dtype != numpy.dtype("bool") for p in parts):
+        return value
+    size = array.size
+    places = jnp.arange(size).reshape(array.shape).at[index].get(mode="fill", fill_value=size)
+    at = places.reshape(-1)
+    last = jnp.zeros(size + 1, at.dtype).at[at].max(jnp.arange(at.size))
+    return jnp.broadcast_to(value, places.shape).reshape(-1)[last[at]].reshape(places.shape)
 
 
 def check_index(x: Any, index: Any) -> None:
@@ -106,13 +124,19 @@ class JAX:
 
     name = "jax"
     namespace = jnp
-    hosts = False
+    hosts = 0
     immutable = True
     checks: ClassVar = {"getitem": check_index}
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
         """The functions of `jax.numpy` serve, but for a few that it has not."""
         return _KERNELS.get(name)
+
+    def finished(self, name: str, cls: type, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """With half precision in float32 where JAX has none."""
+        if name not in WIDE:
+            return kernel
+        return widened_kernel(kernel, _NARROW, jnp.astype, numpy.dtype("float32"))
 
     def rank(self, cls: type) -> int:
         """One kind: every function takes arrays and tracers together."""
@@ -135,8 +159,11 @@ class JAX:
         return numpy.asarray(array)
 
     def place(self, array: Any, device: Any = None) -> Any:
-        """An array on a device, of one of any library."""
+        """An array of one of any library, on a device of JAX's or a name, as "cpu" or "cuda:1"."""
         made = self.asarray(array)
+        if isinstance(device, str):
+            kind, _, number = device.partition(":")
+            device = jax.devices(kind)[int(number or 0)]
         return made if device is None else jax.device_put(made, device)
 
     def asarray(self, value: Any, dtype: Any = None, like: Any = None) -> Any:
@@ -164,8 +191,9 @@ class JAX:
         return jnp.broadcast_to(jnp.asarray(value, array.dtype), array.shape)
 
     def assign(self, array: Any, index: Any, value: Any) -> Any:
-        """Another array, in which the entries at an index are the value's."""
-        return _at(array, index).set(_fitting(array, index, value))
+        """Another array, in which the entries at an index are the value's, the last for each."""
+        value = _last_stay(array, index, _fitting(array, index, value))
+        return _at(array, index).set(value)
 
     def accumulate(self, array: Any, index: Any, value: Any) -> Any:
         """Another array; entries that are named more than once receive every value."""

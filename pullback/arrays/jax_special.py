@@ -1,7 +1,9 @@
 """JAX: kernels of special functions and of linear algebra that `jax.numpy` has not.
 
-JAX has no Bessel functions of other orders than 0 and 1 of the second family (`j0`, `jv`, `iv`, …),
-and no derivative of the incomplete beta function in its parameters: these are refused.
+JAX has few Bessel functions, and no derivative of the incomplete beta function in its parameters.
+These are SciPy's, and those of `numpy_incomplete`, computed on the host: while a function is traced
+as a `jax.pure_callback`, which runs under `jax.jit`, `jax.vmap` and `jax.shard_map`, at the price
+of a call back to Python. JAX cannot differentiate through it; this library's rules can.
 """
 
 from __future__ import annotations
@@ -10,9 +12,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import numpy
 from jax import lax
 from jax import numpy as jnp
 from jax.scipy import linalg, special
+
+from . import adapters
 
 
 def erfcinv(x: Any) -> Any:
@@ -32,6 +38,58 @@ def gammainc_by_a(a: Any, x: Any) -> Any:
     return lax.igamma_grad_a(a.astype(dtype), x.astype(dtype))
 
 
+def by_numpy(name: str) -> Callable[..., Any]:
+    """NumPy's kernel of an elementwise operation, computed on the host."""
+    kernel = adapters[numpy.ndarray].kernel(name, numpy.ndarray)
+
+    def call(*args: Any) -> Any:
+        dtype = jnp.result_type(*args, float)
+        host = _on_host(kernel, dtype)
+        if not any(isinstance(a, jax.core.Tracer) for a in args):
+            return jnp.asarray(host(*args))
+        whole = jnp.broadcast_arrays(*args)
+        shape = jax.ShapeDtypeStruct(whole[0].shape, dtype)
+        return jax.pure_callback(host, shape, *whole, vmap_method="expand_dims")
+
+    return call
+
+
+def _on_host(kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
+    """A kernel from arrays to NumPy's of a dtype, quiet about what is infinite or NaN."""
+
+    def host(*args: Any) -> Any:
+        with numpy.errstate(all="ignore"):
+            return numpy.asarray(kernel(*(numpy.asarray(a) for a in args)), dtype)
+
+    return host
+
+
+def spherical_jn(n: Any, x: Any) -> Any:
+    """The spherical Bessel function: for a known whole order in JAX, else on the host."""
+    order = None if isinstance(n, jax.core.Tracer) else numpy.asarray(n)
+    if order is None or order.ndim or order < 0 or order > _LAST:
+        return _spherical_on_host(n, x)
+    x = jnp.asarray(x, jnp.result_type(x, float))
+    return _spherical(int(order), x)
+
+
+def _spherical(n: int, x: Any) -> Any:
+    """Up to |x| = n + 1 by its power series, from there on by recurrence from the orders 0 and 1.
+
+    https://dlmf.nist.gov/10.53 and https://dlmf.nist.gov/10.51
+    """
+    near = abs(x) <= n + 1
+    small, large = jnp.where(near, x, 0), jnp.where(near, 1, x)
+    series = term = small**n / math.prod(range(1, 2 * n + 2, 2))
+    for k in range(1, _TERMS + n):
+        term = term * (small * small) * (-0.5 / (k * (2 * n + 2 * k + 1)))
+        series = series + term
+    below, found = jnp.cos(large) / large, jnp.sin(large) / large
+    for k in range(n):
+        below, found = found, found * (2 * k + 1) / large - below
+    return jnp.where(near, series, jnp.where(jnp.isinf(x), 0, found))
+
+
 def lu(x: Any) -> tuple[Any, Any, Any]:
     """P, L and U of P @ L @ U = x, of stacks too."""
     packed, _, order = lax.linalg.lu(x)
@@ -41,7 +99,14 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
     return p.astype(jnp.finfo(x.dtype).dtype), low, jnp.triu(packed[..., :k, :])
 
 
+_LAST, _TERMS = 8, 12  # the last order that is computed in JAX, and the terms of order 0
+_ON_HOST = (
+    "betainc_by_a", "betainc_by_b", "iv", "ive", "j0", "j1", "jv", "k0", "k0e", "k1", "k1e", "kv",
+    "kve", "y0", "y1", "yv",
+)
+_spherical_on_host = by_numpy("spherical_jn")
 KERNELS: dict[str, Callable[..., Any]] = {
+    **{name: by_numpy(name) for name in _ON_HOST},
     **{
         name: getattr(special, name)
         for name in (
@@ -51,5 +116,5 @@ KERNELS: dict[str, Callable[..., Any]] = {
         )
     },
     "erfcinv": erfcinv, "expm": linalg.expm, "gammainc_by_a": gammainc_by_a, "hazard": hazard,
-    "lu": lu, "solve": jnp.linalg.solve,
+    "lu": lu, "solve": jnp.linalg.solve, "spherical_jn": spherical_jn,
 }

@@ -17,6 +17,7 @@ from . import (
     entrances,
     numpy_decompositions,
     numpy_linalg,
+    numpy_narrow,
     numpy_nn,
     numpy_shapes,
     numpy_special,
@@ -113,7 +114,11 @@ class NumPy:
 
     name = "numpy"
     namespace = numpy
-    hosts = False
+    hosts = 0
+    finished = staticmethod(numpy_narrow.kernel_of)
+    result_type = staticmethod(numpy_narrow.result_type)
+    finfo = staticmethod(numpy_narrow.finfo)
+    isdtype = staticmethod(numpy_narrow.isdtype)
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
         """NumPy's own functions serve, but for scalars and for what is in `numpy_nn`."""
@@ -121,7 +126,7 @@ class NumPy:
             return getattr(importlib.import_module(_LAZY[name]), name)
         if issubclass(cls, numpy.generic) and name in _SCALAR_KERNELS:
             return _SCALAR_KERNELS[name]
-        if issubclass(cls, numpy.ndarray) and cls is not numpy.ndarray:
+        if issubclass(cls, numpy.ndarray) and cls not in (numpy.ndarray, numpy_narrow.Narrow):
             from . import numpy_large
 
             if name in numpy_large.KERNELS:
@@ -130,8 +135,10 @@ class NumPy:
         return _KERNELS.get(name) or numpy_nn.KERNELS.get(name) if known else None
 
     def rank(self, cls: type) -> int:
-        """Large arrays before arrays before scalars before Python's numbers."""
+        """Narrow and large arrays before arrays before scalars before Python's numbers."""
         if issubclass(cls, numpy.ndarray):
+            if cls is numpy_narrow.Narrow:
+                return 4
             return 2 if cls is numpy.ndarray else 3
         return 1 if issubclass(cls, numpy.generic) else 0
 
@@ -150,7 +157,12 @@ class NumPy:
         return adapters[array.__class__].numpy(array)
 
     def adopt(self, array: Any) -> Any:
-        """A large array as the kind whose results are pooled and threaded; others as they are."""
+        """A large array as the kind whose results are pooled and threaded; a narrow one as its own.
+
+        Others as they are.
+        """
+        if array.dtype.itemsize == 2 and numpy_narrow.is_narrow(array.dtype):
+            return numpy_narrow.fitted(array)
         if array.__class__ is numpy.ndarray and array.nbytes >= _LARGE:
             from .numpy_large import adopt  # loads what threads need
 
@@ -175,7 +187,8 @@ class NumPy:
         """An ndarray (never a scalar)."""
         if value.__class__ in entrances:
             value = adapters[value.__class__].numpy(value)
-        return numpy.asarray(value, dtype=dtype)
+        made = numpy.asarray(value, dtype=dtype)
+        return numpy_narrow.fitted(made) if numpy_narrow.is_narrow(made.dtype) else made
 
     def own(self, array: Any) -> Any:
         """The array, unless it is a view (which broadcasting makes read-only) or a scalar."""
@@ -191,7 +204,8 @@ class NumPy:
 
     def copy(self, array: Any) -> Any:
         """A contiguous copy; of a large array in memory that is used again."""
-        if isinstance(array, numpy.ndarray) and array.nbytes >= _LARGE:
+        narrow = array.__class__ is numpy_narrow.Narrow
+        if isinstance(array, numpy.ndarray) and not narrow and array.nbytes >= _LARGE:
             from .numpy_large import copy
 
             return copy(array)
@@ -199,11 +213,14 @@ class NumPy:
 
     def zeros(self, shape: tuple[int, ...], dtype: Any, like: Any = None) -> Any:
         """Zeros; large ones in memory that is used again."""
-        if math.prod(shape) * numpy.dtype(dtype).itemsize < _LARGE:
+        dtype = numpy.dtype(dtype)
+        if numpy_narrow.is_narrow(dtype):
+            return numpy_narrow.fitted(numpy.zeros(shape, dtype))
+        if math.prod(shape) * dtype.itemsize < _LARGE:
             return numpy.zeros(shape, dtype)
         from .numpy_large import zeros
 
-        return zeros(tuple(shape), numpy.dtype(dtype))
+        return zeros(tuple(shape), dtype)
 
     def sealed(self, array: Any) -> Any:
         """A read-only view."""

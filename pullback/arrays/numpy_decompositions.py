@@ -7,33 +7,26 @@ from typing import Any
 
 import numpy
 
-from ..errors import ConvergenceError, ShapeError, SingularMatrixError
+from .matrices import check_matrices, diverged, indefinite
 
 
-def _matrices(x: Any, name: str, *, square: bool) -> Any:
-    """x as a plain array, if it is a matrix or a stack of them."""
-    if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
-        kind = "square matrices" if square else "matrices"
-        raise ShapeError(
-            f"argument `x` of `{name}`", f"{kind}, on the last two axes", f"shape {x.shape}"
-        )
-    return numpy.asarray(x)
+def _floats(x: Any, name: str, *, square: bool = False) -> Any:
+    """x as a plain array of floating numbers, if it is a matrix or a stack of them."""
+    check_matrices(numpy.shape(x), name, square=square)
+    x = numpy.asarray(x)
+    return x if x.dtype.kind in "fc" else x.astype(numpy.float64)
 
 
-def _told(name: str, *, square: bool) -> Callable[..., Any]:
+def _told(name: str, *, square: bool = False) -> Callable[..., Any]:
     """NumPy's function of a name; what LAPACK gives up on is a `ConvergenceError`."""
     function = getattr(numpy.linalg, name)
 
     def kernel(x: Any, **attrs: Any) -> Any:
-        x = _matrices(x, name, square=square)
+        x = _floats(x, name, square=square)
         try:
             return function(x, **attrs)
         except numpy.linalg.LinAlgError as error:
-            finite = numpy.isfinite(x).all()
-            raise ConvergenceError(
-                f"`{name}`", "matrices with finite entries",
-                str(error) if finite else "entries that are NaN or infinite",
-            ) from None
+            raise diverged(name, bool(numpy.isfinite(x).all()), str(error)) from None
 
     return kernel
 
@@ -50,23 +43,18 @@ def eig(x: Any) -> Any:
 
 def cholesky(x: Any, upper: bool) -> Any:
     """The triangular factor; raises `SingularMatrixError` where there is none."""
-    x = _matrices(x, "cholesky", square=True)
+    x = _floats(x, "cholesky", square=True)
     try:
         return numpy.linalg.cholesky(x, upper=upper)
     except numpy.linalg.LinAlgError:
-        raise SingularMatrixError(
-            "`cholesky`", "positive definite matrices", f"another one among shape {x.shape}",
-            "add a small multiple of the identity, or use eigh",
-        ) from None
+        raise indefinite(x.shape) from None
 
 
 def lu(x: Any) -> Any:
     """P, L and U with x = P @ L @ U, by SciPy; P real and of the precision of x."""
     from scipy.linalg import lu as factored
 
-    x = _matrices(x, "lu", square=False)
-    if x.dtype.kind not in "fc":
-        x = x.astype(numpy.float64)
+    x = _floats(x, "lu")
     *stack, m, n = x.shape
     if not x.size:  # of which SciPy makes matrices of other shapes
         k = min(m, n)
@@ -79,7 +67,7 @@ def lu(x: Any) -> Any:
 
 
 KERNELS: dict[str, Callable[..., Any]] = {
-    "cholesky": cholesky, "eig": eig, "lu": lu, "qr": _told("qr", square=False),
+    "cholesky": cholesky, "eig": eig, "lu": lu,
     **{name: _told(name, square=True) for name in ("eigh", "eigvalsh")},
-    **{name: _told(name, square=False) for name in ("svd", "svdvals")},
+    **{name: _told(name) for name in ("pinv", "qr", "svd", "svdvals")},
 }

@@ -181,7 +181,8 @@ def _elementwise(ufunc: Any, inputs: list[Any]) -> Any:
     kinds = tuple([a.dtype if hasattr(a, "dtype") else type(a) for a in inputs])
     dtype = _results.get((ufunc, kinds))
     if dtype is None:
-        dtype = _results[ufunc, kinds] = ufunc.resolve_dtypes((*kinds, None))[-1]
+        known = [numpy.dtype(bool) if kind is bool else kind for kind in kinds]
+        dtype = _results[ufunc, kinds] = ufunc.resolve_dtypes((*known, None))[-1]
     out = POOL.empty(shape, dtype)
     if out.nbytes < SMALLEST:
         return ufunc(*inputs, out=out)

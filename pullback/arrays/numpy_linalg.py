@@ -7,35 +7,21 @@ from typing import Any
 
 import numpy
 
-from ..errors import ShapeError, SingularMatrixError
 from . import adjugates
-
-
-def _check_square(x: Any, argument: str, who: str) -> None:
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ShapeError(
-            f"argument `{argument}` of `{who}`", "square matrices, on the last two axes",
-            f"shape {x.shape}",
-        )
-
-
-def _singular(who: str, x: Any) -> SingularMatrixError:
-    return SingularMatrixError(
-        f"`{who}`", "matrices that have an inverse", f"a singular one among shape {x.shape}",
-        "add a small multiple of the identity, or use least squares",
-    )
+from .matrices import check_matrices, check_right_side, singular
 
 
 def solve(x1: Any, x2: Any) -> Any:
     """The solution of x1 @ x = x2.
 
-    Raises `SingularMatrixError`, and `ShapeError` for what is not square.
+    Raises `SingularMatrixError`, and `ShapeError` for what is not square or does not fit.
     """
-    _check_square(x1, "x1", "solve")
+    check_matrices(numpy.shape(x1), "solve", square=True, argument="x1")
+    check_right_side(x1.shape[-1], numpy.shape(x2), "solve", "x2")
     try:
         return numpy.linalg.solve(x1, x2)
     except numpy.linalg.LinAlgError:
-        raise _singular("solve", x1) from None
+        raise singular("solve", x1.shape) from None
 
 
 def inv(x: Any) -> Any:
@@ -43,11 +29,11 @@ def inv(x: Any) -> Any:
 
     Raises `SingularMatrixError`, and `ShapeError` for what is not square.
     """
-    _check_square(x, "x", "inv")
+    check_matrices(numpy.shape(x), "inv", square=True)
     try:
         return numpy.linalg.inv(x)
     except numpy.linalg.LinAlgError:
-        raise _singular("inv", x) from None
+        raise singular("inv", x.shape) from None
 
 
 def expm(x: Any) -> Any:
@@ -57,7 +43,7 @@ def expm(x: Any) -> Any:
     """
     from scipy.linalg import expm
 
-    _check_square(x, "x", "expm")
+    check_matrices(numpy.shape(x), "expm", square=True)
     return expm(x)
 
 
@@ -67,7 +53,7 @@ def triangular_solve(a: Any, b: Any, *, lower: bool, unit_diagonal: bool) -> Any
     Raises `SingularMatrixError` for a 0 on the diagonal.
     """
     if not unit_diagonal and not numpy.diagonal(a, axis1=-2, axis2=-1).all():
-        raise _singular("triangular_solve", a)
+        raise singular("triangular_solve", a.shape)
     if a.ndim == 2 == b.ndim and a.size and b.size:
         from scipy.linalg import solve_triangular
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy
 from numpy import ndarray
 
+from .numpy_narrow import fitted, is_narrow
+
 _add: Callable[..., Any] = numpy.add.reduce
 _multiply: Callable[..., Any] = numpy.multiply.reduce
 _largest: Callable[..., Any] = numpy.maximum.reduce
@@ -20,12 +22,14 @@ _smallest: Callable[..., Any] = numpy.minimum.reduce
 
 def total(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum."""
-    return _add(x, axis, dtype, None, keepdims)
+    out = _add(x, axis, dtype, None, keepdims)
+    return out if dtype is None else fitted(out)
 
 
 def product(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The product."""
-    return _multiply(x, axis, dtype, None, keepdims)
+    out = _multiply(x, axis, dtype, None, keepdims)
+    return out if dtype is None else fitted(out)
 
 
 def largest(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -81,7 +85,20 @@ def astype(x: Any, dtype: Any, copy: bool | None = True, device: Any = None) -> 
         raise ValueError(f'device not understood: NumPy has only "cpu", not {device!r}')
     if x.dtype.kind == "c" and numpy.dtype(dtype).kind not in "cb":
         x = x.real
-    return x.astype(dtype, copy=copy)
+    out = x.astype(dtype, copy=copy)
+    return fitted(out) if is_narrow(out.dtype) else out
+
+
+def zeros_like(x: Any, dtype: Any = None, device: Any = None) -> Any:
+    """NumPy's."""
+    out = numpy.zeros_like(x, dtype=dtype, device=device)
+    return out if dtype is None else fitted(out)
+
+
+def ones_like(x: Any, dtype: Any = None, device: Any = None) -> Any:
+    """NumPy's."""
+    out = numpy.ones_like(x, dtype=dtype, device=device)
+    return out if dtype is None else fitted(out)
 
 
 def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
@@ -96,5 +113,6 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "sum": total, "prod": product, "max": largest, "min": smallest, "mean": mean,
     "broadcast_to": broadcast_to, "reshape": reshape, "expand_dims": expand_dims,
     "permute_dims": permute_dims, "squeeze": squeeze, "astype": astype,
+    "zeros_like": zeros_like, "ones_like": ones_like,
     "vector_norm": vector_norm,
 }

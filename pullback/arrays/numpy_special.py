@@ -16,7 +16,8 @@ LAZY: dict[str, str] = {
         (
             "betainc", "digamma", "entr", "erfcinv", "erfinv", "gamma",
             "gammaln", "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1",
-            "jv", "kl_div", "log_ndtr", "logit", "ndtr", "ndtri", "rel_entr",
+            "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kv", "kve", "log_ndtr", "logit", "ndtr",
+            "ndtri", "rel_entr", "y0", "y1", "yv",
         ),
         "scipy.special",
     ),

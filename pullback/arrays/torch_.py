@@ -18,9 +18,11 @@ from . import SCALARS, adapters, dominant, numpy_special
 from .torch_dtypes import dtype_of
 from .torch_index import advanced, backwards, read, tensors
 from .torch_kernels import KERNELS
+from .torch_large import add, is_alone, move, scale
 from .torch_linalg import KERNELS as LINEAR
 from .torch_linalg import by_numpy
 from .torch_nn import KERNELS as NEURAL
+from .widening import WIDE, widened_kernel
 
 _ALL: dict[str, Callable[..., Any]] = {**KERNELS, **NEURAL, **LINEAR}
 
@@ -46,9 +48,10 @@ class Torch:
 
     name = "torch"
     namespace = Namespace()
-    hosts = False
-    refusals = (RuntimeError,)
+    hosts = 0
+    refusals = (RuntimeError, NotImplementedError)
     read = staticmethod(read)
+    add, scale, move = staticmethod(add), staticmethod(scale), staticmethod(move)
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
         """Functions of PyTorch's, where there is more to be had than by the standard's."""
@@ -57,6 +60,12 @@ class Torch:
         if name in numpy_special.LAZY:  # and PyTorch has none
             return by_numpy(name)
         return _ALL.get(name)
+
+    def finished(self, name: str, cls: type, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """With half precision in float32 where PyTorch has none."""
+        if name not in WIDE:
+            return kernel
+        return widened_kernel(kernel, (torch.float16, torch.bfloat16), Tensor.to, torch.float32)
 
     def rank(self, cls: type) -> int:
         """One kind: PyTorch's functions take subclasses."""
@@ -108,13 +117,7 @@ class Torch:
 
     def own(self, array: Any) -> Any:
         """The tensor, unless its memory is shared, a part of a larger one, or another library's."""
-        storage = array.untyped_storage()
-        if (
-            storage.nbytes() == array.nbytes and storage.resizable() and array.is_contiguous()
-            and not array.is_conj() and _users(storage) <= _ALONE
-        ):
-            return array
-        return self.copy(array)
+        return array if is_alone(array) else self.copy(array)
 
     def copy(self, array: Any) -> Any:
         """A copy."""
@@ -241,15 +244,4 @@ def _winners(at: Any, count: int) -> Any:
     return last.scatter_reduce(0, at, order, "amax")[at]
 
 
-def _users(storage: Any) -> int:
-    """How many tensors share a storage, itself counted too."""
-    return int(torch._C._storage_Use_Count(storage._cdata))
-
-
-def _alone() -> int:
-    array = torch.zeros(1)
-    return _users(array.untyped_storage())
-
-
-_ALONE = _alone()
 ADAPTER = Torch()

@@ -12,36 +12,25 @@ import numpy
 import torch
 from torch import Tensor
 
-from ..errors import ConvergenceError, PullbackError, ShapeError, SingularMatrixError
 from . import adapters
+from .matrices import check_matrices, check_right_side, diverged, indefinite, singular
 from .torch_dtypes import inexact, matched
 
 
-def _matrices(x: Any, who: str, *, square: bool, argument: str = "x") -> Any:
+def _floats(x: Any, who: str, *, square: bool = False, argument: str = "x") -> Any:
     """x as floats, if it is a matrix or a stack of them."""
-    if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
-        kind = "square matrices" if square else "matrices"
-        raise ShapeError(
-            f"argument `{argument}` of `{who}`", f"{kind}, on the last two axes",
-            f"shape {tuple(x.shape)}",
-        )
+    check_matrices(x.shape, who, square=square, argument=argument)
     return inexact(x)
-
-
-def _singular(who: str, x: Any) -> PullbackError:
-    return SingularMatrixError(
-        f"`{who}`", "matrices that have an inverse", f"a singular one among shape {tuple(x.shape)}",
-        "add a small multiple of the identity, or use least squares",
-    )
 
 
 def solve(x1: Any, x2: Any) -> Any:
     """The solution of x1 @ x = x2.
 
-    Raises `SingularMatrixError`, and `ShapeError` for what is not square.
+    Raises `SingularMatrixError`, and `ShapeError` for what is not square or does not fit.
     """
     x1, x2 = matched(x1, x2)
-    x1, x2 = _matrices(x1, "solve", square=True, argument="x1"), inexact(x2)
+    x1, x2 = _floats(x1, "solve", square=True, argument="x1"), inexact(x2)
+    check_right_side(x1.shape[-1], x2.shape, "solve", "x2")
     vector = x2.ndim == 1
     x2 = x2[:, None] if vector else x2
     if x2.ndim < x1.ndim:  # which PyTorch might take for a stack of vectors
@@ -49,68 +38,71 @@ def solve(x1: Any, x2: Any) -> Any:
     try:
         out = torch.linalg.solve(x1, x2)
     except torch.linalg.LinAlgError:
-        raise _singular("solve", x1) from None
+        raise singular("solve", x1.shape) from None
     return out[..., 0] if vector else out
 
 
 def inv(x: Any) -> Any:
     """The inverse of x; raises `SingularMatrixError`."""
-    x = _matrices(x, "inv", square=True)
+    x = _floats(x, "inv", square=True)
     try:
         return torch.linalg.inv(x)
     except torch.linalg.LinAlgError:
-        raise _singular("inv", x) from None
+        raise singular("inv", x.shape) from None
 
 
 def triangular_solve(a: Any, b: Any, *, lower: bool, unit_diagonal: bool) -> Any:
     """The solution of a @ x = b; raises `SingularMatrixError` for a 0 on the diagonal."""
     a, b = matched(a, b)
+    a, b = inexact(a), inexact(b)
     if not unit_diagonal and not torch.diagonal(a, dim1=-2, dim2=-1).all():
-        raise _singular("triangular_solve", a)
+        raise singular("triangular_solve", a.shape)
     return torch.linalg.solve_triangular(a, b, upper=not lower, unitriangular=unit_diagonal)
 
 
 def expm(x: Any) -> Any:
     """The exponential of x."""
-    return torch.linalg.matrix_exp(_matrices(x, "expm", square=True))
+    return torch.linalg.matrix_exp(_floats(x, "expm", square=True))
 
 
 def cholesky(x: Any, upper: bool) -> Any:
     """The triangular factor; raises `SingularMatrixError` where there is none."""
-    x = _matrices(x, "cholesky", square=True)
+    x = _floats(x, "cholesky", square=True)
     try:
         return torch.linalg.cholesky(x, upper=upper)
     except torch.linalg.LinAlgError:
-        raise SingularMatrixError(
-            "`cholesky`", "positive definite matrices", f"another one among shape {tuple(x.shape)}",
-            "add a small multiple of the identity, or use eigh",
-        ) from None
+        raise indefinite(x.shape) from None
 
 
 def lu(x: Any) -> Any:
     """P, L and U with x = P @ L @ U; P real."""
-    x = _matrices(x, "lu", square=False)
+    x = _floats(x, "lu")
     p, low, up = torch.linalg.lu(x)
     return torch.real(p).contiguous(), low, up
 
 
-def _told(name: str, *, square: bool) -> Callable[..., Any]:
+def _told(name: str, *, square: bool = False) -> Callable[..., Any]:
     """PyTorch's function of a name; what LAPACK gives up on is a `ConvergenceError`."""
     function = getattr(torch.linalg, name)
 
     def kernel(x: Any, **attrs: Any) -> Any:
-        x = _matrices(x, name, square=square)
+        x = _floats(x, name, square=square)
         try:
             found = function(x, **attrs)
         except RuntimeError as error:
-            finite = bool(torch.isfinite(x).all())
-            raise ConvergenceError(
-                f"`{name}`", "matrices with finite entries",
-                str(error).partition("\n")[0] if finite else "entries that are NaN or infinite",
-            ) from None
+            text = str(error).partition("\n")[0]
+            raise diverged(name, bool(torch.isfinite(x).all()), text) from None
         return found if isinstance(found, Tensor) else tuple(found)
 
     return kernel
+
+
+def pinv(x: Any, rtol: Any) -> Any:
+    """The pseudo-inverse; `rtol` from any library."""
+    return _pinv(x, rtol=None if rtol is None else torch.as_tensor(rtol, device=x.device))
+
+
+_pinv = _told("pinv")
 
 
 def _fourier(name: str) -> Callable[..., Any]:
@@ -152,8 +144,8 @@ def by_numpy(name: str) -> Callable[..., Any]:
 
 
 KERNELS: dict[str, Callable[..., Any]] = {
-    **{f.__name__: f for f in (cholesky, expm, inv, lu, solve, triangular_solve)},
+    **{f.__name__: f for f in (cholesky, expm, inv, lu, pinv, solve, triangular_solve)},
     **{name: _fourier(name) for name in ("fftn", "ifftn", "rfftn", "irfftn")},
-    **{name: _told(name, square=True) for name in ("eig", "eigh", "eigvalsh")},
-    **{name: _told(name, square=False) for name in ("qr", "svd", "svdvals")},
+    **{name: _told(name, square=True) for name in ("det", "eig", "eigh", "eigvalsh", "slogdet")},
+    **{name: _told(name) for name in ("qr", "svd", "svdvals")},
 }

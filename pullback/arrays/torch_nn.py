@@ -16,6 +16,26 @@ from .torch_shapes import softmax
 _Sizes = tuple[int, ...]
 
 
+def class_losses(logits: Any, targets: Any, axis: int, label_smoothing: float) -> Any:
+    """-Σ q log(softmax(logits)) of target classes; see the operation for q."""
+    if not targets.numel():
+        return logits.new_zeros(targets.shape)
+    at = targets.to(torch.int64).unsqueeze(axis)
+
+    def weighed(values: Any) -> Any:
+        picked = values.gather(axis, at).squeeze(axis)
+        if not label_smoothing:
+            return picked
+        return picked * (1 - label_smoothing) + values.mean(axis) * label_smoothing
+
+    losses = weighed(torch.log_softmax(logits, axis)).neg_()
+    largest = torch.amax(logits, axis)
+    infinite = torch.isinf(largest)
+    if infinite.any():  # where PyTorch has NaN
+        losses = torch.where(infinite, largest.abs() - weighed(logits), losses)
+    return losses
+
+
 def cross_entropy_slope(logits: Any, targets: Any, axis: int, label_smoothing: float) -> Any:
     """softmax(logits) · Σ q - q; see the operation for q."""
     slope = softmax(logits, axis)
@@ -148,7 +168,8 @@ def max_pool_gather(h: Any, x: Any, out: Any, windows: Any) -> Any:
 KERNELS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
-        convolution, convolution_input_adjoint, convolution_weight_adjoint, cross_entropy_slope,
-        max_pool, max_pool_gather, max_pool_scatter, sum_pool, sum_pool_adjoint,
+        class_losses, convolution, convolution_input_adjoint, convolution_weight_adjoint,
+        cross_entropy_slope, max_pool, max_pool_gather, max_pool_scatter, sum_pool,
+        sum_pool_adjoint,
     )
 }

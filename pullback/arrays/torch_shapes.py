@@ -77,7 +77,10 @@ def _all(x: Any, axis: Any) -> Any:
 
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """log Σ exp(x)."""
-    return torch.logsumexp(inexact(x), _all(x, axis), keepdims)
+    x = inexact(x)
+    if axis == ():  # no axes are all axes to PyTorch
+        return x.clone()
+    return torch.logsumexp(x, _all(x, axis), keepdims)
 
 
 def softmax(x: Any, axis: int = -1) -> Any:
@@ -105,7 +108,10 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
     """The norm."""
     if axis == ():  # no axes are all axes to PyTorch
         x, axis, keepdims = x[None], 0, False
-    return torch.linalg.vector_norm(inexact(x), ord, axis, keepdims)
+    x = inexact(x)
+    if ord == math.inf and not x.numel():  # of nothing 0, which PyTorch refuses
+        return torch.sum(torch.abs(x), axis, keepdims)
+    return torch.linalg.vector_norm(x, ord, axis, keepdims)
 
 
 # Shapes -------------------------------------------------------------------------------------
@@ -125,7 +131,10 @@ def expand_dims(x: Any, axis: Any = 0) -> Any:
     rank = x.ndim + len(axis)
     if any(not -rank <= a < rank for a in axis):
         raise IndexError(f"an axis of {rank} is not in {axis}")
-    for a in sorted([a % rank for a in axis]):
+    places = sorted({a % rank for a in axis})
+    if len(places) != len(axis):
+        raise ValueError(f"an axis comes twice in {axis}")
+    for a in places:
         x = x.unsqueeze(a)
     return x
 

@@ -8,14 +8,15 @@ from sys import getrefcount
 from typing import Any
 
 from ..arrays import adapters
-from ..errors import ArgumentError, DisconnectedError, DtypeError, RuleError
-from . import writes
+from ..errors import ArgumentError, DisconnectedError, DtypeError, RuleError, SymbolError
+from . import node_hooks, writes
 from .batching import running
 from .cotangent import conjugated, is_complex, of_all_examples, wrapped
-from .node import Leaf, Node, note
+from .node import Leaf, Node, note, notes
 from .op import OPS
 from .pull import pull
 from .state import REQUIRED, pulling, restore, setting, state
+from .symbols import holds_symbols
 from .tensor import Tensor, raw, to_array, wrap
 
 make_overrides: Any = None
@@ -32,6 +33,12 @@ def backward(
 ) -> None:
     """Add the gradient of the tensors' sum to the `grad` of every leaf; see `Tensor.backward`."""
     roots = _roots(tensors, gradients, create_graph, "backward()")
+    if any(map(holds_symbols, roots.values())):
+        raise SymbolError(
+            "backward()", "gradients that are numbers, to add to `grad`",
+            "a tensor of a graph, whose gradients are tensors of the graph too",
+            "use autograd.grad or a tape inside the function, or call backward() outside",
+        )
     wanted = None
     if inputs is not None:
         inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
@@ -44,7 +51,11 @@ def backward(
     out = tensors[0]._out
     for node in list(targets):
         if node.level == REQUIRED and found.get(node) is not None:
+            if notes and isinstance(node, Leaf):
+                found[node] = node_hooks.before(node, found[node], create_graph, out)
             _add_to_grad(node, found, out)
+            if notes:
+                node_hooks.arrived(node, out)
 
 
 def gradients(
@@ -102,6 +113,9 @@ def _pull(
 ) -> dict[Node, Any]:
     free = 0 if keep else REQUIRED
     rules = make_overrides(overrides) if overrides else None
+    # In a graph, gradients may be asked for of whatever is there when it is done.
+    if any(map(holds_symbols, roots.values())):
+        create, roots = True, {node: wrapped(cls, g) for node, g in roots.items()}
     if create or state().accumulators:  # tangents of gradients are computed without being asked for
         with setting(enabled=create):
             return pull(roots, wanted, record=True, free=free, overrides=rules, cls=cls)

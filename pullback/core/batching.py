@@ -18,6 +18,7 @@ from ..arrays import SCALARS, adapters, dominant
 from ..arrays.batched import Batched, spread, tags_of
 from ..arrays.batched_index import index_tags, opened
 from ..errors import BatchedValueError, LoopWarning, warn
+from . import symbols
 
 
 class Mapping(NamedTuple):
@@ -185,8 +186,16 @@ def _looped(
 # What rules and transformations share ---------------------------------------------------------
 
 
-def drawn(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...], who: str) -> Any:
-    """Random numbers of a shape from `draw(shape)`: inside vmap, others for each example."""
+def drawn(
+    draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...], who: str,
+    dtype: Any = "float64",
+) -> Any:
+    """Random numbers of a shape from `draw(shape)`: inside vmap, others for each example.
+
+    While a graph is built, the symbol of numbers that are drawn when it runs.
+    """
+    if symbols.current_graph() is not None:
+        return symbols.later.random(draw, shape, who, numpy.dtype(dtype))
     maps = [vmap for vmap in running() if vmap.randomness != "same"]
     if any(vmap.randomness == "error" for vmap in maps):
         raise BatchedValueError(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .node import Node
+from .tensor import Tensor
 
 
 class ByStep:
@@ -17,4 +18,4 @@ class ByStep:
 
     def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
         """One step of a first-order pull."""
-        self.step(node, g, cotangents, None, False, node.cls)
+        self.step(node, g, cotangents, None, False, Tensor)

@@ -9,7 +9,9 @@ from typing import Any
 import numpy
 
 from ..arrays.batched import Batched, HiddenShape, tags_of
+from ..arrays.symbol import OpenShape
 from ..errors import RuleError
+from . import symbols
 from .batching import is_running, running
 from .op import OPS
 from .tensor import Tensor, raw
@@ -30,6 +32,8 @@ def project(g: Any, node: Any, who: Callable[[], str] = _cotangent) -> Any:
     shape = node.shape
     seen = raw(g).shape
     if seen != shape:
+        if isinstance(seen, OpenShape) or isinstance(shape, OpenShape):
+            return symbols.later.project(g, node)
         if seen.__class__ is HiddenShape:
             g = _summed(g, seen, shape)
         if tuple(g.shape) != tuple(shape):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..arrays import dominant, entrances, is_array
+from ..arrays import adders, dominant, entrances, is_array, scalers
 from ..arrays.batched import Batched
 from .cotangent import accumulate, collapsed, project
 from .inplace import link_view
@@ -290,8 +290,12 @@ def _pull_general(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
             r = rule(g, saved, node, index)
             if r.shape != parent.shape or r.dtype != parent.dtype:
                 r = project(r, parent, _who(rule, node, index))
-            old = cotangents.get(parent)
-            cotangents[parent] = r if old is None else old + r
+            if parent not in cotangents:
+                cotangents[parent] = r
+            elif r.__class__ in adders:
+                cotangents[parent] = adders[r.__class__](cotangents.pop(parent), r)
+            else:
+                cotangents[parent] = cotangents[parent] + r
 
     return pull
 
@@ -300,6 +304,8 @@ def _pull_unary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
     rule = op.rules[0]
     function, partial, same = rule.function, rule.partial, rule.same
     read = rule.reads[0] if rule.reads else -1
+    # Not in other people's rules, which may hold arrays of the whole shape.
+    parted = partial and read >= 0 and function.__module__.startswith("pullback.ops.")
 
     def pull(node: Node, g: Any, cotangents: dict[Node, Any]) -> None:
         saved = node.saved
@@ -308,16 +314,20 @@ def _pull_unary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
         parent: Any = node.parents[0]
         if same:
             r = g * saved[read] if partial else g
+        elif parted and g.__class__ in scalers:
+            r = scalers[g.__class__](g, function, saved[read])
         elif partial:
             r = g * (function(saved[read]) if read >= 0 else function())
         else:
             r = function(g, saved[read]) if read >= 0 else function(g)
         if r.shape != parent.shape or r.dtype is not parent.dtype:
             r = project(r, parent, _who(rule, node, 0))
-        if parent in cotangents:
-            cotangents[parent] = cotangents[parent] + r
-        else:
+        if parent not in cotangents:
             cotangents[parent] = r
+        elif r.__class__ in adders:
+            cotangents[parent] = adders[r.__class__](cotangents.pop(parent), r)
+        else:
+            cotangents[parent] = cotangents[parent] + r
 
     return pull
 
@@ -344,10 +354,12 @@ def _pull_binary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
                 r = function1(g, saved[read1]) if read1 >= 0 else function1(g)
             if r.shape != p.shape or r.dtype is not p.dtype:
                 r = project(r, p, _who(rule1, node, 0))
-            if p in cotangents:
-                cotangents[p] = cotangents[p] + r
-            else:
+            if p not in cotangents:
                 cotangents[p] = r
+            elif r.__class__ in adders:
+                cotangents[p] = adders[r.__class__](cotangents.pop(p), r)
+            else:
+                cotangents[p] = cotangents[p] + r
         if q is not None:
             if same2:
                 r = g * saved[read2] if partial2 else g
@@ -357,10 +369,12 @@ def _pull_binary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
                 r = function2(g, saved[read2]) if read2 >= 0 else function2(g)
             if r.shape != q.shape or r.dtype is not q.dtype:
                 r = project(r, q, _who(rule2, node, 1))
-            if q in cotangents:
-                cotangents[q] = cotangents[q] + r
-            else:
+            if q not in cotangents:
                 cotangents[q] = r
+            elif r.__class__ in adders:
+                cotangents[q] = adders[r.__class__](cotangents.pop(q), r)
+            else:
+                cotangents[q] = cotangents[q] + r
 
     return pull
 

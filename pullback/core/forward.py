@@ -82,11 +82,11 @@ def fresh(x: Any, level: float) -> Tensor:
     made: Any
     followed = node is not None and node.level <= now.mode & ~_state.SPECIAL
     if followed and now.closed is not None:
-        followed = not now.closed.check(OPS["identity"].op, (node,))  # type: ignore[attr-defined]
+        followed = not now.closed.check(OPS["identity"].op, (node,))
     if followed:
         assert node is not None
         made = new(Node)
-        made.op = OPS["identity"].op  # type: ignore[attr-defined]
+        made.op = OPS["identity"].op
         made.parents, made.saved = (node,), (None, None)
         made.seq = number()
         made.level = min(level, node.level)

@@ -13,10 +13,10 @@ from typing import Any
 
 from ..arrays import adapters, dominant
 from ..arrays.batched import Batched, tags_of
-from ..errors import ArgumentError, BatchedValueError, InplaceError
+from ..errors import ArgumentError, ArgumentTypeError, BatchedValueError, InplaceError
 from . import writes
 from .batching import adapter_of
-from .node import Leaf, Node
+from .node import Leaf, Node, Notes, note, notes
 from .op import OPS
 from .record import record
 from .state import state
@@ -33,8 +33,8 @@ def link_view(view: Tensor, base: Any, op: Any, attrs: Mapping[str, Any]) -> Non
             return
     elif owner is not adapters[base._data.__class__].owner(base._data):
         return
-    source, steps = getattr(base, "_base", None) or (base, ())
-    view._base = (source, (*steps, (op, attrs)))
+    source, steps = getattr(base, "_view_of", None) or (base, ())
+    view._view_of = (source, (*steps, (op, attrs)))
     views = getattr(source, "_views", None)
     if views is None:
         views = source._views = []
@@ -67,16 +67,16 @@ def _carry(target: Tensor) -> None:
 
     See Note [views without shared memory].
     """
-    source, steps = getattr(target, "_base", None) or (target, ())
+    source, steps = getattr(target, "_view_of", None) or (target, ())
     if steps:
-        put = OPS["put_view"].op.kernels  # type: ignore[attr-defined]
+        put = OPS["put_view"].op.kernels
         kind = dominant[source._data.__class__, target._data.__class__]
         source._data = put[kind](source._data, target._data, steps=steps)
-    take = OPS["take_view"].op.kernels[source._data.__class__]  # type: ignore[attr-defined]
+    take = OPS["take_view"].op.kernels[source._data.__class__]
     for reference in getattr(source, "_views", ()):
         view = reference()
         if view is not None:
-            view._data = take(source._data, steps=view._base[1])
+            view._data = take(source._data, steps=view._view_of[1])
     if isinstance(source._node, Leaf):
         source._node.renew(source._data)
 
@@ -116,10 +116,17 @@ def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
 def check_writable(target: Tensor, name: str) -> None:
     """Raise an `InplaceError` where writing would lose the gradient of a leaf.
 
-    Also for what vmap maps: that is a view of an array of whoever called vmap.
+    Also for what vmap maps, which is a view of an array of whoever called vmap, and for tensors of
+    a front door that has none to be written to.
     """
+    if target._constant:
+        raise ArgumentTypeError(
+            f"in-place `{name}`", "a tensor that can be written",
+            f"a {type(target).__module__.rpartition('.')[0]}.{type(target).__name__}, a constant",
+            "compute a new tensor, or keep the values in a Variable",
+        )
     data = target._data
-    source, steps = getattr(target, "_base", None) or (target, ())
+    source, steps = getattr(target, "_view_of", None) or (target, ())
     if data.__class__ is Batched and (
         adapters[Batched].is_sealed(data) or adapters[Batched].is_sealed(source._data)
     ):
@@ -163,15 +170,16 @@ def rewrite(target: Tensor, node: Node | None) -> None:
     """
     if immutable(target._data):
         _carry(target)
-    source, steps = getattr(target, "_base", None) or (target, ())
+    source, steps = getattr(target, "_view_of", None) or (target, ())
     if isinstance(source._node, Leaf) and node is None:
         return  # written with recording off, as an optimizer does: still the same leaf
     if not state().mode and node is None:
         return
+    before = _retaining(source) if notes else []
     if not steps:
         source._node = node
     elif source._node is not None or node is not None:
-        put = OPS["put_view"].op  # type: ignore[attr-defined]
+        put = OPS["put_view"].op
         source._node = record(
             put, (source._node, node), (source._data, target._data), source._data,
             {"steps": steps},
@@ -180,13 +188,25 @@ def rewrite(target: Tensor, node: Node | None) -> None:
         view = reference()
         if view is not None:
             view._node = _take(source, view)
+    for tensor, found in before:  # `retain_grad` is of the tensor, whatever its history
+        if tensor._node is not None:
+            found.retains = False
+            now = note(tensor._node)
+            now.retains, now.retained = True, found.retained
+
+
+def _retaining(source: Tensor) -> list[tuple[Tensor, Notes]]:
+    """The tensors sharing a memory whose gradient is to be kept, and what is noted of them."""
+    views = [reference() for reference in getattr(source, "_views", ())]
+    pairs = [(t, notes.get(t._node)) for t in (source, *views) if t is not None and t._node]
+    return [(t, found) for t, found in pairs if found is not None and found.retains]
 
 
 def _take(source: Tensor, view: Tensor) -> Node | None:
     """The node of a view taken anew from its base."""
     if source._node is None:
         return None
-    take = OPS["take_view"].op  # type: ignore[attr-defined]
+    take = OPS["take_view"].op
     return record(
-        take, (source._node,), (source._data,), view._data, {"steps": view._base[1]}
+        take, (source._node,), (source._data,), view._data, {"steps": view._view_of[1]}
     )

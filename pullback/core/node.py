@@ -71,6 +71,11 @@ class Node:
         return f"<{type(self).__name__} {self.name()} #{self.seq} {self.dtype}{list(self.shape)}>"
 
 
+def maker_of(node: Node | None) -> str:
+    """The name of the operation that made a result, for messages; empty where there is none."""
+    return "" if node is None else node.name()
+
+
 class CallNode(Node):
     """A node of an operation with keyword arguments: `attrs` holds them for the rules."""
 
@@ -131,9 +136,13 @@ class Leaf(Node):
 class Notes:
     """What is known of a few nodes beyond what every node holds."""
 
-    __slots__ = ("hooks", "line", "retained", "retains")
+    __slots__ = ("after", "arrived", "before", "hooks", "line", "metadata", "retained", "retains")
 
     def __init__(self) -> None:
+        self.before: Any = None  # these three are tables as `hooks` is, made when they are needed
+        self.after: Any = None
+        self.arrived: Any = None
+        self.metadata: dict[Any, Any] | None = None
         self.hooks: dict[int, Callable[[Any], Any]] = {}
         self.line: str = ""
         self.retains = False

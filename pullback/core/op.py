@@ -21,16 +21,39 @@ of them). Forward mode and batching: see `ops/README.md`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ..arrays import Kernels
 from ..arrays.batched import Batched
+from ..arrays.symbol import Symbol
 from ..errors import DuplicateNameError, RuleError, UnknownNameError, suggestion
+from . import symbols
 from .batching import BatchingRule, kernel_of
 from .node import Node
 
-OPS: dict[str, Callable[..., Any]] = {}
+
+class OpFunction(Protocol):
+    """The public function of an operation: it is called, and rules are hung on it."""
+
+    op: Op
+    pullback: Callable[..., Any]
+    partial: Callable[..., Any]
+    pushforward: Callable[..., Any]
+    collapsing: Callable[..., Any]
+    batching: Callable[..., Any]
+    __module__: str
+    __doc__: str | None
+
+    def __call__(self, *args: Any, **attrs: Any) -> Any:
+        """The result: raw of raw arrays, a Tensor of Tensors."""
+
+
+Face = TypeVar("Face", bound=Callable[..., Any])
+
+OPS: dict[str, OpFunction] = {}
 """name -> the public function of every operation."""
+OTHERS: dict[str, Callable[..., Any]] = {}
+"""name -> the public function of operations that no array library computes: Python functions."""
 
 SHAPE, DTYPE, SHAPES, INDEX, ALL_ARRAYS = -1, -2, -3, -4, -5
 _SPECIAL_READS = {"shape": SHAPE, "dtype": DTYPE, "shapes": SHAPES, "i": INDEX}
@@ -145,6 +168,7 @@ class Op:
         self.batch: BatchingRule | None = None
         self.looped = False
         self.kernels[Batched] = kernel_of(self)
+        self.kernels[Symbol] = symbols.kernel_of(self)
         self.saves_shapes = False
         self._keep: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self.keeps = flat
@@ -313,19 +337,20 @@ def op(
         from .fast import call_of, pull_of, step_of
 
         made.pull, made.step = pull_of(made), step_of(made)
-        function = made.function = call_of(made)
+        function: Any = call_of(made)
+        made.function = function
         function.__name__ = function.__qualname__ = own
         function.__doc__ = forward.__doc__
         function.__module__ = forward.__module__
         # What `help` and `inspect.signature` show; bound, so that they leave `xp` out.
         seen = forward if native else forward.__get__(made)
-        function.__wrapped__ = seen  # type: ignore[attr-defined]
-        function.op = made  # type: ignore[attr-defined]
-        function.pullback = _attacher(made, "pullback", partial=False)  # type: ignore[attr-defined]
-        function.partial = _attacher(made, "partial", partial=True)  # type: ignore[attr-defined]
-        function.pushforward = _attacher(made, "pushforward", partial=False)  # type: ignore[attr-defined]
-        function.collapsing = _attacher(made, "collapse", partial=False)  # type: ignore[attr-defined]
-        function.batching = made.add_batching  # type: ignore[attr-defined]
+        function.__wrapped__ = seen
+        function.op = made
+        function.pullback = _attacher(made, "pullback", partial=False)
+        function.partial = _attacher(made, "partial", partial=True)
+        function.pushforward = _attacher(made, "pushforward", partial=False)
+        function.collapsing = _attacher(made, "collapse", partial=False)
+        function.batching = made.add_batching
         OPS[own] = function
         return function
 
@@ -344,15 +369,19 @@ def _attacher(made: Op, prefix: str, *, partial: bool) -> Callable[..., Any]:
     return attach
 
 
-def face_of(operation: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def face_of(operation: OpFunction, name: str = "") -> Callable[[Face], Face]:
     """Make a plain function, which prepares the arguments, stand for an operation in public.
 
+    name   under which `OPS` has it, for the rules that call it so
     It is found by `find_op`, and its docstring is the operation's.
     """
 
-    def take(function: Callable[..., Any]) -> Callable[..., Any]:
-        function.op = operation.op  # type: ignore[attr-defined]
+    def take(function: Face) -> Face:
+        face: Any = function
+        face.op = operation.op
         operation.__doc__ = function.__doc__
+        if name:
+            OPS[name] = face
         return function
 
     return take
@@ -364,13 +393,13 @@ def find_op(key: Any, known: Iterable[str] = ()) -> Any:
     Raises `UnknownNameError` with the closest name.
     """
     if isinstance(key, str):
-        function = OPS.get(key)
+        function: Any = OPS.get(key) or OTHERS.get(key)
         if function is None:
             raise UnknownNameError(
                 f"operation {key!r}", "the name of an operation", "one that nobody registered",
                 suggestion(key, OPS),
             )
-        return function.op  # type: ignore[attr-defined]
+        return function.op
     found = getattr(key, "op", None)
     if found is None or not hasattr(found, "pull"):
         raise UnknownNameError(

@@ -6,12 +6,14 @@ Tensors when the computation of the gradient is to be differentiated itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
+from contextvars import ContextVar
 from math import inf
 from operator import attrgetter
 from typing import Any
 
-from . import writes
+from ..arrays import adapters
+from . import node_hooks, symbols, writes
 from .cotangent import conjugated, project, wrapped
 from .node import FREED, Node, notes, where
 from .tensor import Tensor, raw, wrap
@@ -51,8 +53,11 @@ def pull(
         needed = _needed(order, ends, targets)
         if needed is not None:
             order = [node for node in order if node in needed]
+    symbolic = any(map(symbols.holds_symbols, cotangents.values()))
     simple = not (
         record
+        or symbolic
+        or node_hooks.nan_checked.get()
         or overrides is not None
         or needed is not None
         or (notes and any(n in notes for n in (*order, *cotangents)))
@@ -64,12 +69,22 @@ def pull(
     if simple:
         _sweep(order, cotangents, free)
         return cotangents
-    found = _careful_sweep(
-        order, cotangents, targets or set(), needed, record, free, overrides, cls
-    )
-    rest = cotangents.items()
-    found.update(rest if inner else [(n, _noticed(n, g, record, cls)) for n, g in rest])
+    token = _passing.set({*order, *ends} if needed is None else needed) if notes else None
+    try:
+        found = _careful_sweep(
+            order, cotangents, targets or set(), needed, record, free, overrides, cls, symbolic
+        )
+        rest = cotangents.items()
+        found.update(rest if inner else [(n, _noticed(n, g, record, cls)) for n, g in rest])
+    finally:
+        if token is not None:
+            _passing.reset(token)
     return found
+
+
+_passing: ContextVar[Set[Node]] = ContextVar("pullback_passing", default=frozenset())
+passing = _passing.get
+"""The nodes that the pull in progress comes by, while a hook of one of them runs."""
 
 
 def _sweep(order: list[Node], cotangents: dict[Node, Any], free: int) -> None:
@@ -91,9 +106,9 @@ def _sweep(order: list[Node], cotangents: dict[Node, Any], free: int) -> None:
 
 def _careful_sweep(
     order: list[Node], cotangents: dict[Node, Any], targets: set[Node], needed: set[Node] | None,
-    record: bool, free: int, overrides: Any, cls: type,
+    record: bool, free: int, overrides: Any, cls: type, symbolic: bool,
 ) -> dict[Node, Any]:
-    """The same with hooks, intermediate targets, written values, overrides, and recording."""
+    """The same with hooks, intermediate targets, overrides, recording, and in graphs."""
     found: dict[Node, Any] = {}
     node: Any = None
     try:
@@ -104,10 +119,17 @@ def _careful_sweep(
             g = _noticed(node, g, record, cls)
             if node in targets:
                 found[node] = g
+            if notes:
+                g = node_hooks.before(node, g, record, cls)
             if writes.latest[0] > node.seq:
                 writes.check(node)
             op = overrides(node, cls) if overrides is not None else None
-            (op or node.op).step(node, g, cotangents, needed, record, cls)
+            if symbolic and op is None and symbols.waits(node):
+                symbols.later.pull(node, g, cotangents, needed, record, cls)
+            elif node_hooks.is_watched(node):
+                node_hooks.step(op or node.op, node, g, cotangents, needed, record, cls)
+            else:
+                (op or node.op).step(node, g, cotangents, needed, record, cls)
             if free == node.level and node.op.keeps:
                 node.saved = FREED
     except Exception as error:
@@ -190,7 +212,9 @@ def _noticed(node: Node, g: Any, record: bool, cls: type) -> Any:
     if found is None or isinstance(g, list):
         return g
     if found.hooks:
-        seen = wrapped(cls, conjugated(g))
+        # What a hook writes to must be nobody else's: another path may have the same array.
+        own = g if isinstance(g, Tensor) else adapters[g.__class__].copy(g)
+        seen = wrapped(cls, conjugated(own))
         for hook in list(found.hooks.values()):
             answer = hook(seen)
             if answer is not None:

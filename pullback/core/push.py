@@ -11,8 +11,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ..arrays.symbol import is_open
 from ..errors import NotDifferentiableError
-from . import departures
+from . import departures, symbols
 from . import state as _state
 from .batching import each_example, zeros_by
 from .cotangent import cast, wrapped
@@ -58,6 +59,11 @@ def push_node(node: Any, tangents: Tangents, record: bool, cls: type, link: Any 
             return own(node, tangents, record, cls)
         if not hasattr(node.op, "pushes"):
             return push_transposed(node, tangents, record, cls)
+        if any(map(symbols.holds_symbols, tangents)) and symbols.waits(node):
+            return symbols.later.push(
+                node, tangents, record, cls,
+                lambda: _push_operation(node, tangents, record, cls, link or node),
+            )
         return _push_operation(node, tangents, record, cls, link or node)
     except Exception as error:
         note = f"in the tangent of {where(node)}"
@@ -150,8 +156,11 @@ def into(t: Any, node: Any) -> Any:
     """A tangent in the space of a node: broadcast, the real part of it, in its dtype."""
     if t.dtype != node.dtype:
         t = cast(t, node.dtype)
-    if tuple(t.shape) != tuple(node.shape):
-        t = OPS["broadcast_to"](t, tuple(node.shape))
+    seen, shape = raw(t).shape, node.shape
+    if is_open(seen) or is_open(shape):  # equal to nothing but themselves
+        return t if seen == shape else OPS["broadcast_to"](t, shape)
+    if tuple(seen) != tuple(shape):
+        t = OPS["broadcast_to"](t, tuple(shape))
     return t
 
 
@@ -161,7 +170,7 @@ def into(t: Any, node: Any) -> Any:
 def zeros_for(space: Any, like: Any) -> Any:
     """Raw zeros for a (shape, dtype), of the library of `like`."""
     shape, dtype = space
-    return zeros_by(tuple(shape), raw(like), dtype)
+    return zeros_by(shape if is_open(shape) else tuple(shape), raw(like), dtype)
 
 
 def push_transposed(node: Any, tangents: Tangents, record: bool, cls: type) -> Any:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from types import FrameType
 from typing import Any, NoReturn
 
 from ..arrays import SCALARS, adapters, dominant
 from ..arrays.batched import Batched
+from ..arrays.symbol import OpenShape
 from ..errors import (
     ArgumentTypeError,
     GraphFreedError,
@@ -16,6 +18,7 @@ from ..errors import (
     ShapeError,
 )
 from .node import FREED, CallNode, Node, holders, new, note, number, where
+from .packing import pack_node
 from .several import SeveralNode, end_of
 from .state import ALL, SPECIAL, state
 from .tensor import Tensor, is_inexact, to_array, wrap
@@ -105,7 +108,8 @@ def refuse(op: Any, data: Sequence[Any], error: Exception) -> NoReturn:
     )
     family = (
         PositionError if isinstance(error, IndexError)
-        else ArgumentTypeError if isinstance(error, TypeError) else ShapeError
+        else ArgumentTypeError if isinstance(error, (TypeError, NotImplementedError))
+        else ShapeError
     )
     raise family(
         f"`{op.name}`", "arguments that fit each other", f"{given}: {error}"
@@ -137,10 +141,15 @@ def record(
     if mode < level:
         return None
     if op.saves_shapes:
-        attrs = {**attrs, "shapes": tuple(tuple(getattr(a, "shape", ())) for a in data)}
+        attrs = {**attrs, "shapes": tuple(_plain(getattr(a, "shape", ())) for a in data)}
     if mode > ALL:
         return special(op, parents, data, d, attrs, level, cls)
     return _node(op, parents, data, d, attrs, level)
+
+
+def _plain(shape: Any) -> Any:
+    """A shape without what it hides; one that is not known yet stays as it is."""
+    return shape if isinstance(shape, OpenShape) else tuple(shape)
 
 
 def _node(
@@ -198,7 +207,11 @@ def special(
         node.op = rule
     if now.lines:
         note(node).line = user_line()
-    return advance(node, reverse, cls) if now.accumulators else node
+    made = advance(node, reverse, cls) if now.accumulators else node
+    if now.packing is not None and reverse:
+        kept = op.keep(tuple(p is not None for p in parents))
+        pack_node(node, [i for i, k in enumerate(kept) if k], now.packing, cls)
+    return made
 
 
 def special_node(node: Any, op: Any, inputs: list[Any], outputs: list[Any]) -> None:
@@ -207,7 +220,7 @@ def special_node(node: Any, op: Any, inputs: list[Any], outputs: list[Any]) -> N
     if now.closed is not None:
         now.closed.check(op, node.parents)
     for scope in now.overrides:
-        rule = scope.match(op, node.cls)
+        rule = scope.match(node.op if hasattr(node.op, "overridden") else op, node.cls)
         if rule is not None:
             node.op = rule.holding(inputs, outputs)
     if now.lines:
@@ -219,11 +232,11 @@ _PACKAGE = __file__[: -len("core/record.py")]  # the folder of this package
 
 def user_line() -> str:
     """The innermost line outside this package, as `file:line`."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not frame.f_code.co_filename.startswith(_PACKAGE):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return "an unknown line"
 
 

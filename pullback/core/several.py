@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ..arrays.symbol import is_open
 from .batching import zeros_by
 from .node import CallNode, Node, new, number
 from .tensor import Tensor, is_inexact, raw, wrap
@@ -57,7 +58,7 @@ def gathered(g: list[Any], node: Any, cls: type | None = None) -> tuple[Any, ...
     found = []
     for c, (shape, dtype) in zip(g, node.spaces, strict=True):
         if c is None:
-            c = zeros_by(tuple(shape), some, dtype)
+            c = zeros_by(shape if is_open(shape) else tuple(shape), some, dtype)
         found.append(c if cls is None or isinstance(c, Tensor) else wrap(cls, c))
     return tuple(found)
 

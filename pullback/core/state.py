@@ -36,6 +36,7 @@ class State:
     keep_values, lines   what else is kept with every node
     accumulators         forward sweeps that tangents are computed for, the innermost last
     closed               told of operations on tensors from outside; see `core.closing`
+    packing              (pack, unpack) that saved values go through; see `core.packing`
 
     Made once and never changed. (A class with slots because every recorded operation reads `mode`,
     and a slot is read in a fraction of the time of a named tuple's field.)
@@ -43,19 +44,21 @@ class State:
 
     __slots__ = (
         "accumulators", "closed", "enabled", "inference", "keep_values", "lines", "mode",
-        "overrides", "tapes", "watching",
+        "overrides", "packing", "tapes", "watching",
     )
 
     def __init__(
         self, enabled: bool = True, inference: bool = False, tapes: tuple[Any, ...] = (),
         overrides: tuple[Any, ...] = (), keep_values: bool = False, lines: bool = False,
         accumulators: tuple[Any, ...] = (), closed: Any = None, watching: int = False,
+        packing: Any = None,
     ) -> None:
         self.enabled, self.inference, self.tapes = enabled, inference, tapes
         self.overrides, self.keep_values, self.lines = overrides, keep_values, lines
         self.accumulators, self.closed, self.watching = accumulators, closed, watching
         level = OFF if not enabled else max(ALL, watching) if tapes or watching else REQUIRED
-        special = overrides or keep_values or lines or closed is not None
+        self.packing = packing
+        special = overrides or keep_values or lines or closed is not None or packing is not None
         self.mode = level | SPECIAL if accumulators or (level and special) else level
 
     def fields(self) -> dict[str, Any]:
@@ -87,7 +90,7 @@ def change(**fields: Any) -> State:
         get("tapes", before.tapes), get("overrides", before.overrides),
         get("keep_values", before.keep_values), get("lines", before.lines),
         get("accumulators", before.accumulators), get("closed", before.closed),
-        get("watching", before.watching),
+        get("watching", before.watching), get("packing", before.packing),
     ))
     return before
 

@@ -12,7 +12,7 @@ from ..arrays import SCALARS, adapters, entrances, is_array, known, refuse_forei
 from ..arrays.batched import Batched
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from . import state as _state
-from .node import Leaf, Node, new, note, notes
+from .node import Leaf, Node, maker_of, new, note, notes
 
 
 class Tensor:
@@ -28,15 +28,16 @@ class Tensor:
     Tensor([2., 4., 6.])
     """
 
-    __slots__ = ("__weakref__", "_base", "_data", "_node", "_views")
+    __slots__ = ("__weakref__", "_data", "_node", "_view_of", "_views")
 
     _data: Any
     _node: Node | None
-    _base: Any
+    _view_of: Any
     _views: Any
     _out: ClassVar[type[Tensor]]
     __array_priority__ = 1000
     _assignable: ClassVar[bool] = False  # a Variable may be written while it is watched
+    _constant: ClassVar[bool] = False  # TensorFlow's tensors, which nobody writes to
 
     def __init__(self, data: Any, requires_grad: bool = False) -> None:
         if isinstance(data, Tensor):
@@ -139,7 +140,7 @@ class Tensor:
             tail = f", shape={self.shape}{tail}"
         if self.requires_grad:
             node = self._node
-            tail += ", requires_grad=True" if isinstance(node, Leaf) else f", from={node.name()}"  # type: ignore[union-attr]
+            tail += ", requires_grad=True" if isinstance(node, Leaf) else f", from={maker_of(node)}"
         return f"Tensor({text}{tail})"
 
     def __len__(self) -> int:
@@ -189,7 +190,7 @@ class Tensor:
     def __reduce__(self) -> Any:
         if not self.is_leaf:
             raise ArgumentError(
-                "pickling of a Tensor", "a leaf", f"a result of `{self._node.name()}`",  # type: ignore[union-attr]
+                "pickling of a Tensor", "a leaf", f"a result of `{maker_of(self._node)}`",
                 "pickle `x.detach()`",
             )
         return _unpickled, (type(self), self.data, self.requires_grad)
@@ -220,7 +221,8 @@ class Tensor:
             check_inexact(self._data, "requires_grad")
         if not self.is_leaf:
             raise ArgumentError(
-                f"requires_grad = {requires_grad}", "a leaf", f"a result of `{self._node.name()}`",  # type: ignore[union-attr]
+                f"requires_grad = {requires_grad}", "a leaf",
+                f"a result of `{maker_of(self._node)}`",
                 "use x.detach().requires_grad_()" if requires_grad
                 else "use x.detach() for a tensor without history",
             )
@@ -327,8 +329,9 @@ class Tensor:
         backward([self], [gradient], retain_graph, create_graph, inputs, overrides)
 
     def __iter__(self) -> Iterator[Any]:
+        array: Any = self  # indexing is bound in `ops.operators`
         for i in range(len(self)):
-            yield self[i]  # type: ignore[index]  # bound in ops.operators
+            yield array[i]
 
 
 Tensor._out = Tensor

@@ -16,7 +16,7 @@ from ..errors import InplaceError
 from .node import FREED, Node, number, where
 from .record import user_line
 
-_table: dict[int, tuple[int, str, str, Any]] = {}
+_table: dict[int, tuple[int, str, str, Any, int]] = {}
 latest = [0]
 """The number of the latest write of all."""
 
@@ -30,13 +30,20 @@ def written(array: Any, by: str, *, line: bool = True) -> None:
     old = _table.get(key)
     now = latest[0] = number()
     keeper = old[3] if old is not None else weakref.ref(owner, lambda _: _table.pop(key, None))
-    _table[key] = (now, by, user_line() if line else "", keeper)
+    count = old[4] + 1 if old is not None else 1
+    _table[key] = (now, by, user_line() if line else "", keeper, count)
 
 
 def version(array: Any) -> int:
     """The number of the last write to an array's memory, 0 if there was none."""
     owner = adapters[array.__class__].owner(array)
     return _table[id(owner)][0] if owner is not None and id(owner) in _table else 0
+
+
+def count(array: Any) -> int:
+    """How many times an array's memory was written to in place."""
+    owner = adapters[array.__class__].owner(array)
+    return _table[id(owner)][4] if owner is not None and id(owner) in _table else 0
 
 
 def check(node: Node) -> None:
@@ -54,7 +61,7 @@ def check_array(value: Any, node: Node, since: int, role: str) -> None:
     if version(value) <= since:
         return
     owner = adapters[value.__class__].owner(value)
-    _, by, line, _ = _table[id(owner)]
+    _, by, line, _, _ = _table[id(owner)]
     raise InplaceError(
         f"gradient of {where(node)}",
         f"the {role} it was recorded with",

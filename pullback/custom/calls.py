@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from .closed import Guard, closed
 from .rule import as_tensor, followed
 
 
-class HandWritten(ByStep):
+class HandWritten(ByStep, ABC):
     """A function of structures, whose derivative somebody wrote."""
 
     kind: ClassVar[str]
@@ -60,9 +61,9 @@ class HandWritten(ByStep):
         values, rebuild = outputs(out, call, guard)
         return rebuild([wrap(v._out, v._data) for v in values])
 
+    @abstractmethod
     def _recorded(self, call: Call) -> Any:
         """The value of a call that somebody follows."""
-        raise NotImplementedError
 
     def argument(self, place: int) -> str:
         """How errors call an argument."""

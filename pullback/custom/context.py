@@ -8,6 +8,7 @@ from ..core import state as _state
 from ..core import writes
 from ..core.forward import output_node
 from ..core.node import FREED, Node, new, number, where
+from ..core.packing import Packed, packed, unpacked
 from ..core.record import freed
 from ..core.several import picked
 from ..core.tensor import Tensor, is_inexact, wrap
@@ -73,14 +74,17 @@ class Context:
             return saved
         if node is not None:
             return tuple([self._restored(entry, node) for entry in saved])
-        return tuple([e and wrap(e[1], e[0]) for e in saved])
+        return tuple([e and wrap(e[1], _opened(e[0])) for e in saved])
 
     def _restored(self, entry: Any, ctx: Any) -> Any:
         """One saved tensor, checked against in-place writes, with its history."""
         if entry is None:
             return None
         data, cls, node = entry
-        writes.check_array(data, ctx, ctx.seq, "saved tensor")
+        if data.__class__ is Packed:
+            data = unpacked(data, where(ctx))
+        else:
+            writes.check_array(data, ctx, ctx.seq, "saved tensor")
         if not self._recording:
             return wrap(cls, data)
         if node.__class__ is int:
@@ -128,6 +132,10 @@ class FunctionNode(Node):
         return getattr(self.saved, name)
 
 
+def _opened(data: Any) -> Any:
+    return unpacked(data, "a saved tensor") if data.__class__ is Packed else data
+
+
 def _output(node: Any, index: int, data: Any) -> Node | None:
     """The node of a saved output, with its tangents."""
     if node.dtype is not None:
@@ -158,7 +166,9 @@ def saved_entry(t: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
         node = index
     elif node is None and not any(a is t for a in args):
         node = MADE
-    return t._data, t._out, node
+    hooks = _state.state().packing
+    data = t._data if hooks is None else packed(t._data, hooks, t._out)
+    return data, t._out, node
 
 
 def untie(ctx: Context, outs: tuple[Any, ...]) -> None:

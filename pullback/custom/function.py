@@ -87,7 +87,8 @@ class Function:
         })
         cls._separate = cls.setup_context is not Function.setup_context
         if "apply" not in cls.__dict__:
-            cls.apply = staticmethod(_apply_of(cls))  # type: ignore[method-assign]
+            made: Any = cls
+            made.apply = staticmethod(_apply_of(cls))
 
     def __init__(self) -> None:
         raise ArgumentTypeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import state as _state
+from ..core.by_step import ByStep
 from ..core.cotangent import complex_dtypes, wrapped
 from ..core.node import FREED, Node, new
 from ..core.push import zeros_for
@@ -16,11 +17,9 @@ from .rule import hand_on, hand_on_one, outputs_of, rule_name, tangent_of
 from .transposed import pull_transposed
 
 
-class FunctionOp:
+class FunctionOp(ByStep):
     """The operation of all calls of one `Function` that has a `backward` only."""
 
-    keeps = True
-    differentiable = True
     has_jvp = False
 
     def __init__(self, function: Any) -> None:
@@ -34,7 +33,7 @@ class FunctionOp:
             ctx is FREED or g.__class__ is list or len(node.parents) != 1
             or complex_dtypes[node.dtype]
         ):
-            self.step(node, g, cotangents, None, False, node.cls)
+            super().pull(node, g, cotangents)
             return
         seen = new(node.cls)
         seen._data = g
@@ -98,9 +97,7 @@ class PushedFunctionOp(FunctionOp):
 class JvpFunctionOp(PushedFunctionOp):
     """That of one that has a `jvp` and no `backward`: pulled by transposing it."""
 
-    def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
-        """One step of a first-order pull."""
-        self.step(node, g, cotangents, None, False, node.cls)
+    pull = ByStep.pull
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,

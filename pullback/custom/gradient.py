@@ -131,7 +131,9 @@ class CustomGradient:
     def _bound(
         self, first: tuple[Any, ...], args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments given by keyword in their positions; only keyword-only ones stay."""
+        """Arguments given by keyword in their positions; keyword-only ones stay, and constants."""
+        if not any(isinstance(v, Tensor) for v in leaves(keywords)):
+            return args, keywords
         bound = inspect.signature(self.function).bind(*first, *args, **keywords)
         for name, value in bound.kwargs.items():
             if any(isinstance(v, Tensor) and v._node is not None for v in leaves(value)):

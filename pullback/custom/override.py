@@ -13,6 +13,7 @@ from warnings import warn
 
 from ..core import backward as _backward
 from ..core import state as _state
+from ..core.by_step import ByStep
 from ..core.cotangent import conjugated, wrapped
 from ..core.node import FREED, Node, where
 from ..core.op import find_op
@@ -161,10 +162,8 @@ class Operation:
         return wrap(self._cls, data, node if self._record else None)
 
 
-class Overridden:
+class Overridden(ByStep):
     """Stands in for an operation at a node whose gradient was overridden."""
-
-    keeps = True
 
     def __init__(self, base: Any, rule: Rule, cls: type, held: Any = None) -> None:
         self.base, self.rule_function, self.cls, self.held = base, rule, cls, held
@@ -175,10 +174,6 @@ class Overridden:
     def holding(self, inputs: list[Any], outputs: list[Any]) -> Overridden:
         """The same for one call of a hand-written gradient, whose inputs are kept here."""
         return Overridden(self.base, self.rule_function, self.cls, (inputs, outputs))
-
-    def pull(self, node: Node, g: Any, cotangents: dict[Node, Any]) -> None:
-        """One step of a first-order pull."""
-        self.step(node, g, cotangents, None, False, self.cls)
 
     def step(
         self, node: Node, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
@@ -253,12 +248,16 @@ class _Scope:
         self.met: set[Any] = set()
         self.others: set[str] = set()
 
-    def match(self, op: Any, cls: type) -> Overridden | None:
+    def match(self, op: Any, cls: type) -> Any:
         """What stands in for an operation, or None."""
         rule = self.rules.get(op)
         if rule is None:
-            self.others.add(op.name)
-            return None
+            inside = op.overridden(self.rules) if hasattr(op, "overridden") else None
+            if inside is None:
+                self.others.add(op.name)
+            else:
+                self.met |= op.contents()
+            return inside
         self.met.add(op)
         return Overridden(op, rule, cls)
 
@@ -273,17 +272,41 @@ class _Scope:
             )
 
 
-class Overrides:
-    """`overrides=` of one pull: for a node, what is pulled in its place."""
+class RuleOverrides:
+    """For a node, what is pulled in its place; of rules {operation: function}.
+
+    An operation that holds others (a traced function) may have rules for these.
+    """
+
+    def __init__(self, rules: Mapping[Any, Rule]) -> None:
+        self.rules = dict(rules)
+        self.key = tuple(sorted((op.name, id(op), id(rule)) for op, rule in rules.items()))
+
+    def prepare(self, nodes: Iterable[Node]) -> None:
+        """Nothing: rules that match no node are no error here."""
+
+    def __call__(self, node: Node, cls: type = Tensor) -> Any:
+        """What stands in for the operation of a node, or None."""
+        op = getattr(node.op, "base", node.op)
+        rule = self.rules.get(op)
+        if rule is not None:
+            return Overridden(op, rule, cls, getattr(node.op, "held", None))
+        inside = getattr(node.op, "overridden", None)
+        return None if inside is None else inside(self.rules)
+
+
+class Overrides(RuleOverrides):
+    """`overrides=` of one pull; one that matches no node is an error."""
 
     def __init__(self, overrides: Mapping[Any, Any]) -> None:
-        self._rules = _rules(overrides)
-        self._met: set[Any] = set()
+        super().__init__(_rules(overrides))
 
     def prepare(self, nodes: Iterable[Node]) -> None:
         """Raise an `UnknownNameError` for an override that no node of the graph matches."""
         present = {getattr(n.op, "base", n.op) for n in nodes}
-        for op in self._rules:
+        for op in [op for op in present if hasattr(op, "contents")]:
+            present |= op.contents()
+        for op in self.rules:
             if op not in present:
                 names = sorted({o.name for o in present})
                 raise UnknownNameError(
@@ -291,12 +314,6 @@ class Overrides:
                     f"none there; the operations there: {', '.join(names) or 'none'}",
                     suggestion(op.name, names) if names else "",
                 )
-
-    def __call__(self, node: Node, cls: type = Tensor) -> Overridden | None:
-        """What stands in for the operation of a node, or None."""
-        op = getattr(node.op, "base", node.op)
-        rule = self._rules.get(op)
-        return None if rule is None else Overridden(op, rule, cls, getattr(node.op, "held", None))
 
 
 def _listed(names: Iterable[str]) -> str:

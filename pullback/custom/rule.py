@@ -7,11 +7,10 @@ from typing import Any
 
 from ..arrays import adapters, is_array
 from ..core import state as _state
-from ..core.batching import zeros_by
 from ..core.cotangent import accumulate, complex_dtypes, conjugated, wrapped
 from ..core.forward import advance, output_node
 from ..core.node import Node, number, where
-from ..core.push import into
+from ..core.push import into, zeros_for
 from ..core.record import special_node
 from ..core.several import picked
 from ..core.tensor import Tensor, inexact_dtypes, is_inexact, raw, wrap
@@ -31,7 +30,7 @@ def outputs_of(g: Any, node: Any, cls: type, *, zeros: bool = True) -> list[Any]
         if v is not None:
             answers.append(wrapped(cls, conjugated(v)))
         else:
-            answers.append(wrap(cls, zeros_by(tuple(shape), raw(some), dtype)) if zeros else None)
+            answers.append(wrap(cls, zeros_for((shape, dtype), some)) if zeros else None)
     return answers
 
 

@@ -18,6 +18,7 @@ from .layers import Sequential as Sequential
 from .losses import CrossEntropyLoss as CrossEntropyLoss
 from .losses import MSELoss as MSELoss
 from .module import Module as Module
+from .moving import functional_call as functional_call
 from .normalising import BatchNorm as BatchNorm
 from .normalising import LayerNorm as LayerNorm
 from .parameter import Parameter as Parameter
@@ -27,5 +28,5 @@ from .saving import save as save
 __all__ = [
     "GELU", "BatchNorm", "Conv2d", "CrossEntropyLoss", "Dropout", "Embedding", "Flatten",
     "LayerNorm", "LeakyReLU", "Linear", "MSELoss", "Module", "Parameter", "ReLU", "Sequential",
-    "SiLU", "Sigmoid", "Softmax", "Softplus", "Tanh", "init", "load", "save",
+    "SiLU", "Sigmoid", "Softmax", "Softplus", "Tanh", "functional_call", "init", "load", "save",
 ]

@@ -22,6 +22,7 @@ from ..core.cotangent import is_complex
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, suggestion
 from ..variable import Variable
+from .moving import moved
 from .parameter import Parameter
 
 Named = list[tuple[str, Any]]
@@ -129,6 +130,25 @@ class Module:
         """
         for p in self.parameters():
             p.requires_grad_(requires_grad)
+        return self
+
+    def to(self, device: Any = None, dtype: Any = None, *, like: Any = None) -> Module:
+        """Take its parameters and buffers, with their gradients, elsewhere, in place; returns it.
+
+        device  of their array library, as "cuda"
+        dtype   of real or complex numbers; integers and booleans keep theirs, and complex
+                numbers a complex one
+        like    a Tensor or an array: into its library, and onto its device
+
+        Make optimizers afterwards: what they remember stays where it was. Raises what the library
+        raises for a device that it has not, and `DtypeError` for a dtype that is not floating.
+
+        >>> import pullback as pb
+        >>> pb.nn.Linear(3, 2).to(dtype="float64").weight.dtype
+        dtype('float64')
+        """
+        tensors = [t for _, t in _once(self._tensors())]
+        moved(tensors, device, dtype, like, f"{type(self).__name__}.to")
         return self
 
     def zero_grad(self) -> None:

@@ -17,6 +17,7 @@ from .exponential import *
 from .fourier import *
 from .indexing import *
 from .joining import *
+from .lengths import *
 from .linalg import *
 from .losses import *
 from .normalising import *

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..core.op import op
+from ..core.symbols import whole
 from ..errors import ArgumentError, ShapeError
 from .shaping import reshape
 
@@ -133,6 +134,7 @@ def pullback_convolution_weight_adjoint_x(
     return convolution_input_adjoint(y, g, windows=windows, sizes=sizes, groups=groups)
 
 
+@whole
 def conv1d(
     x: Any, w: Any, bias: Any = None, /, *, stride: Any = 1, padding: Any = 0,
     dilation: Any = 1, groups: int = 1,
@@ -146,6 +148,7 @@ def conv1d(
     return _convolved(x, w, bias, stride, padding, dilation, groups, "conv1d", 1)
 
 
+@whole
 def conv2d(
     x: Any, w: Any, bias: Any = None, /, *, stride: Any = 1, padding: Any = 0,
     dilation: Any = 1, groups: int = 1,
@@ -184,6 +187,7 @@ def _convolved(
     return _biased(convolution(x, w, windows=windows, groups=groups), bias, who)
 
 
+@whole
 def conv_transpose2d(
     x: Any, w: Any, bias: Any = None, /, *, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, dilation: Any = 1, groups: int = 1,
@@ -288,6 +292,7 @@ def pushforward_max_pool_gather(t: Any, x: Any, largest: Any, *, windows: Window
     return max_pool_gather(t, x, largest, windows=windows)
 
 
+@whole
 def max_pool2d(
     x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0, dilation: Any = 1
 ) -> Any:
@@ -339,6 +344,7 @@ def pullback_sum_pool_adjoint(g: Any, *, windows: Windows) -> Any:
     return sum_pool(g, windows=windows)
 
 
+@whole
 def avg_pool2d(x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0) -> Any:
     """The mean of each window of x (n, c, height, width), zeros of the padding counted.
 
@@ -368,7 +374,8 @@ def _windows(
     else:
         ends = _padding(0 if padding == "valid" else padding, d, who)
     windows = Windows(tuple(lengths), strides, ends, apart)
-    if min(lengths) < 1 or min(windows.outs(tuple(sizes))) < 1:
+    known = tuple([max(lengths) * max(apart) if n is None else n for n in sizes])
+    if min(lengths) < 1 or min(windows.outs(known)) < 1:
         raise ShapeError(
             f"`{who}`", f"windows of at least 1 that fit into {tuple(sizes)} and its padding",
             f"windows of {tuple(lengths)}, padding {ends}, dilation {apart}",
@@ -393,7 +400,10 @@ def _pool_windows(
 def _same(sizes: Any, lengths: Any, strides: Any, apart: Any) -> tuple[tuple[int, int], ...]:
     ends = []
     for size, length, stride, a in zip(sizes, lengths, strides, apart, strict=True):
-        total = max(0, (-(-size // stride) - 1) * stride + a * (length - 1) + 1 - size)
+        reach = a * (length - 1)
+        total = reach
+        if stride > 1:
+            total = max(0, (-(-size // stride) - 1) * stride + reach + 1 - size)
         ends.append((total // 2, total - total // 2))
     return tuple(ends)
 

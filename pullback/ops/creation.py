@@ -13,9 +13,10 @@ from ..arrays import SCALARS, adapters, is_array, library_of, namespace
 from ..core.batching import adapter_of
 from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError
 from .dtypes import astype
 from .joining import stack
+from .operands import matrix_examples
 from .placing import in_library_of, to_device
 from .rounding import identity
 from .shaping import broadcast_to
@@ -290,16 +291,6 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 # Triangles ----------------------------------------------------------------------------------
 
 
-def _matrices(x: Any, who: str) -> Any:
-    """x, of which each example is a matrix or a stack of them."""
-    if len(x.shape) < 3:
-        raise ShapeError(
-            f"`{who}`", "at least two axes", f"shape {tuple(x.shape[1:])}",
-            "put an axis in with expand_dims",
-        )
-    return x
-
-
 @op(native="tril", linear=True)
 def tril(x: Any, /, *, k: int = 0) -> Any:
     """The lower triangle of a matrix, or of a stack of them: zeros above the k-th diagonal.
@@ -318,7 +309,7 @@ def pullback_tril(g: Any, *, k: int) -> Any:
 
 @tril.batching
 def batch_tril(x: Any, *, k: int) -> Any:
-    return tril(_matrices(x, "tril"), k=k)
+    return tril(matrix_examples(x, "tril"), k=k)
 
 
 @op(native="triu", linear=True)
@@ -339,4 +330,4 @@ def pullback_triu(g: Any, *, k: int) -> Any:
 
 @triu.batching
 def batch_triu(x: Any, *, k: int) -> Any:
-    return triu(_matrices(x, "triu"), k=k)
+    return triu(matrix_examples(x, "triu"), k=k)

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 from ..core.batching import identity_matrix
 from ..core.cotangent import conjugated
 from ..core.op import face_of, op
+from ..core.symbols import lengths_of, whole
 from ..core.tensor import raw
 from ..errors import ArgumentError
-from .creation import _matrices as examples
 from .creation import tril, triu, zeros_like
 from .joining import concat, pad
 from .linalg import solve
+from .operands import matrices_of, matrix_examples
 from .products import matmul
 from .shaping import broadcast_to
 
@@ -87,7 +88,7 @@ def pushforward_cholesky(t: Any, out: Any, *, upper: bool) -> Any:
 
 @cholesky.batching
 def batch_cholesky(x: Any, *, upper: bool) -> Any:
-    return cholesky(examples(x, "cholesky"), upper=upper)
+    return cholesky(matrix_examples(x, "cholesky", square=True), upper=upper)
 
 
 class LUResult(NamedTuple):
@@ -100,6 +101,7 @@ class LUResult(NamedTuple):
 
 @op(name="lu", outputs=("p", "low", "up"))
 def _lu(xp: Any, x: Any, /) -> Any:
+    x = matrices_of(x, "lu")
     return xp.linalg.lu(x)
 
 
@@ -141,10 +143,11 @@ def pushforward_lu(t: Any, p: Any, low: Any, up: Any) -> Any:
 
 @_lu.batching
 def batch_lu(x: Any) -> Any:
-    return _lu(examples(x, "lu"))
+    return _lu(matrix_examples(x, "lu"))
 
 
 @face_of(_lu)
+@whole
 def lu(x: Any, /) -> LUResult:
     """P, L, U with x = P @ L @ U: a permutation, ones on the diagonal of L, U upper triangular.
 
@@ -185,8 +188,8 @@ def without_rest(q: Any, g: Any, k: int) -> tuple[Any, Any]:
 
 def with_rest(q: Any, t: Any) -> Any:
     """The tangent of all columns, from that of the first ones; see Note [bases that are free]."""
-    k = t.shape[-1]
-    if q.shape[-1] == k:
+    k = lengths_of(t)[-1]
+    if lengths_of(q)[-1] == k:
         return t
     return concat([t, -matmul(q[..., :k], matmul(adjoint(t), q[..., k:]))], axis=-1)
 
@@ -224,10 +227,11 @@ def pushforward_qr(t: Any, q: Any, r: Any) -> Any:
 
 @_qr.batching
 def batch_qr(x: Any, *, mode: str) -> Any:
-    return _qr(examples(x, "qr"), mode=mode)
+    return _qr(matrix_examples(x, "qr"), mode=mode)
 
 
 @face_of(_qr)
+@whole
 def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
     """Q, R with x = Q @ R: orthonormal columns, and an upper triangle with a real diagonal.
 

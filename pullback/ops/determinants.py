@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 from ..arrays import adjugates
 from ..core.cotangent import is_complex
 from ..core.op import face_of, op
+from ..core.symbols import whole
 from .complex_ import imag, real
 from .creation import zeros_like
-from .matrices import eye_like, matrices_of, trace
+from .matrices import eye_like, trace
+from .operands import matrices_of, matrix_examples
 from .products import matmul
 from .selecting import where
 from .shaping import with_rank
@@ -47,7 +49,7 @@ def pushforward_det(t: Any, x: Any) -> Any:
 
 @det.batching
 def batch_det(x: Any) -> Any:
-    return det(x)
+    return det(matrix_examples(x, "det", square=True))
 
 
 @op
@@ -162,10 +164,11 @@ def pushforward_slogdet(t: Any, x: Any, sign: Any) -> Any:
 
 @_slogdet.batching
 def batch_slogdet(x: Any) -> Any:
-    return _slogdet(x)
+    return _slogdet(matrix_examples(x, "slogdet", square=True))
 
 
 @face_of(_slogdet)
+@whole
 def slogdet(x: Any, /) -> SlogdetResult:
     """The signs of determinants (numbers of size 1, or 0) and the logarithms of their sizes.
 

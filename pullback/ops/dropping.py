@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..arrays.batched import moved_to
+from ..arrays.symbol import Symbol
+from ..core.symbols import whole
 from ..core.tensor import Tensor, check_inexact, is_inexact, raw, to_array
 from ..errors import ArgumentError, DtypeError, ShapeError
 from .arithmetic import multiply
-from .indexing import take
+from .indexing import getitem, take
 from .shaping import reshape
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ def dropout(
     return multiply(x, moved_to(mask, data, data.dtype))
 
 
+@whole
 def embedding(weight: Any, indices: Any, /) -> Any:
     """weight[indices]: the row of a table for each integer, in the indices' shape.
 
@@ -61,5 +64,7 @@ def embedding(weight: Any, indices: Any, /) -> Any:
         raise ShapeError("argument `weight` of `embedding`", "2 axes", f"shape {weight.shape}")
     if is_inexact(indices):
         raise DtypeError("argument `indices` of `embedding`", "integers", f"{indices.dtype}")
+    if raw(indices).__class__ is Symbol:  # whose lengths may be unknown
+        return getitem(weight, indices)
     rows = take(weight, reshape(indices, (-1,)), axis=0)
     return reshape(rows, (*indices.shape, weight.shape[1]))

@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ..arrays import SCALARS, is_array, library_of
-from ..core.batching import adapter_of
+from ..arrays import SCALARS, adapters, is_array, library_of
+from ..arrays.symbol import Symbol
+from ..core.batching import bare
 from ..core.cotangent import is_complex, is_complex_dtype
 from ..core.op import face_of, op
 from ..core.tensor import raw
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 
 __all__ = [
-    "astype", "bool", "can_cast", "complex64", "complex128", "e", "finfo", "float32", "float64",
-    "iinfo", "inf", "int8", "int16", "int32", "int64", "isdtype", "nan", "newaxis", "pi",
+    "astype", "bool", "can_cast", "complex64", "complex128", "e", "finfo", "float16", "float32",
+    "float64", "iinfo", "inf", "int8", "int16", "int32", "int64", "isdtype", "nan", "newaxis", "pi",
     "result_type", "uint8", "uint16", "uint32", "uint64",
 ]
 
@@ -39,6 +40,7 @@ uint8 = numpy.dtype("uint8")
 uint16 = numpy.dtype("uint16")
 uint32 = numpy.dtype("uint32")
 uint64 = numpy.dtype("uint64")
+float16 = numpy.dtype("float16")
 float32 = numpy.dtype("float32")
 float64 = numpy.dtype("float64")
 complex64 = numpy.dtype("complex64")
@@ -93,7 +95,8 @@ def _library(*values: Any) -> Any:
     """The adapter of the library of the first array, or else dtype, among some values."""
     for value in values:
         if is_array(value):
-            return adapter_of(value)
+            value = bare(value)
+            return adapters[value.kind if value.__class__ is Symbol else value.__class__]
     return library_of(*values)
 
 
@@ -117,7 +120,8 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
             "`result_type`", "at least one array or dtype", "Python's numbers only", "add a dtype"
         )
     library = _library(*values)
-    return library.namespace.result_type(
+    asked = getattr(library, "result_type", library.namespace.result_type)
+    return asked(
         *[v if isinstance(v, SCALARS) else library.dtype(_dtype(v)) for v in values]
     )
 
@@ -181,7 +185,7 @@ def _limits(who: str, type: Any, expected: str, fix: str) -> tuple[Any, Any]:
     """What the library of a dtype (or an array) says of it, and the dtype that that is about."""
     library, dtype = _library(raw(type)), _dtype(type)
     try:
-        found = getattr(library.namespace, who)(library.dtype(dtype))
+        found = getattr(library, who, getattr(library.namespace, who))(library.dtype(dtype))
     except (AttributeError, TypeError, ValueError):
         raise DtypeError(f"`{who}`", f"{expected}, or an array of one", str(dtype), fix) from None
     return found, library.dtype(found.dtype)
@@ -198,7 +202,7 @@ def isdtype(dtype: Any, kind: Any) -> Any:
     library = _library(dtype)
     kinds = kind if isinstance(kind, tuple) else (kind,)
     try:
-        return library.namespace.isdtype(
+        return getattr(library, "isdtype", library.namespace.isdtype)(
             dtype, tuple([k if isinstance(k, str) else library.dtype(k) for k in kinds])
         )
     except (TypeError, ValueError) as error:

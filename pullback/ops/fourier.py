@@ -11,10 +11,12 @@ counts twice in the signal, those at frequency zero and at Nyquist's (of an even
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 from ..core.cotangent import is_complex
 from ..core.op import face_of, op
+from ..core.symbols import whole
 from ..core.tensor import Tensor, is_inexact, to_array
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from .complex_ import conj
@@ -126,7 +128,7 @@ def _operand(x: Any) -> Any:
 
 def _known(norm: str, who: str) -> str:
     """A norm that there is."""
-    if norm not in _SWAPPED:
+    if not isinstance(norm, str) or norm not in _SWAPPED:
         raise ArgumentError(f"argument `norm` of `{who}`", f"one of {list(_SWAPPED)}", repr(norm))
     return norm
 
@@ -150,6 +152,8 @@ def _one(n: Any, who: str) -> tuple[int, ...] | None:
 def _axes(x: Any, s: Any, axes: Any, who: str) -> tuple[int, ...]:
     """The axes to transform: those named, else as many of the last as lengths are given, or all."""
     rank = len(getattr(x, "shape", ()))
+    if s is not None and not isinstance(s, Sequence):
+        raise ArgumentTypeError(f"argument `s` of `{who}`", "a sequence of lengths", repr(s))
     if axes is None and s is not None:
         axes = tuple(range(-len(s), 0))
     found = axes_of(axes, rank, who)
@@ -215,6 +219,7 @@ def _from_half(x: Any, s: Any, axes: Any, norm: str, who: str) -> Any:
 # In one dimension ---------------------------------------------------------------------------
 
 
+@whole
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     """Σⱼ x[j] exp(-2πi jk/n) along an axis: the spectrum; complex, of real x too.
 
@@ -232,6 +237,7 @@ def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwar
     return _transform(_fftn, _operand(x), _one(n, "fft"), (axis,), norm, "fft")
 
 
+@whole
 def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     """Σₖ x[k] exp(2πi jk/n) / n along an axis: the way back from `fft`, with its arguments.
 
@@ -242,6 +248,7 @@ def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
     return _transform(_ifftn, _operand(x), _one(n, "ifft"), (axis,), norm, "ifft")
 
 
+@whole
 def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     """The first n // 2 + 1 entries of `fft` of real x: the others are their conjugates.
 
@@ -254,6 +261,7 @@ def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
     return _to_half(_operand(x), _one(n, "rfft"), (axis,), norm, "rfft")
 
 
+@whole
 def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     """The way back from `rfft`: the real signal of the spectrum of which x is the first half.
 
@@ -268,6 +276,7 @@ def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
     return _from_half(_operand(x), _one(n, "irfft"), (axis,), norm, "irfft")
 
 
+@whole
 def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     """The real spectrum of a signal that is its own mirror image, conjugated, from its first half.
 
@@ -282,6 +291,7 @@ def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
     return _from_half(conj(_operand(x)), _one(n, "hfft"), (axis,), back, "hfft")
 
 
+@whole
 def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     """The way back from `hfft`: the first half of the signal of which real x is the spectrum.
 
@@ -299,6 +309,7 @@ def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
 
 
 @face_of(_fftn)
+@whole
 def fftn(
     x: Any, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
     norm: str = "backward",
@@ -319,6 +330,7 @@ def fftn(
 
 
 @face_of(_ifftn)
+@whole
 def ifftn(
     x: Any, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
     norm: str = "backward",
@@ -334,6 +346,7 @@ def ifftn(
 
 
 @face_of(_rfftn)
+@whole
 def rfftn(
     x: Any, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
     norm: str = "backward",
@@ -350,6 +363,7 @@ def rfftn(
 
 
 @face_of(_irfftn)
+@whole
 def irfftn(
     x: Any, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
     norm: str = "backward",
@@ -369,6 +383,7 @@ def irfftn(
 # Frequencies --------------------------------------------------------------------------------
 
 
+@whole
 def fftshift(x: Any, /, *, axes: Any = None) -> Any:
     """A spectrum with frequency zero moved to the middle of an axis, of several, or of all.
 
@@ -379,6 +394,7 @@ def fftshift(x: Any, /, *, axes: Any = None) -> Any:
     return _shifted(_operand(x), axes, 1, "fftshift")
 
 
+@whole
 def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
     """The way back from `fftshift`, which for odd lengths is another one.
 
@@ -399,7 +415,7 @@ def fftfreq(n: int, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -
 
     d       a number, or a Tensor with one, which stays tracked
     dtype   a real floating one; float64 unless given
-    Raises `ArgumentError` for n < 1, `DtypeError` for another dtype.
+    Raises `ArgumentError` for n < 1 and d = 0, `DtypeError` for another dtype.
 
     >>> fftfreq(4, d=0.5)
     Tensor([ 0. ,  0.5, -1. , -0.5])
@@ -423,6 +439,8 @@ def rfftfreq(n: int, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) 
 
 
 def _frequencies(counted: Any, n: int, d: Any, dtype: Any, who: str) -> Any:
+    if not hasattr(d, "shape") and (not isinstance(d, Real) or not d):
+        raise ArgumentError(f"argument `d` of `{who}`", "a number other than 0", repr(d))
     made = astype(counted * (1.0 / (n * d)), float64 if dtype is None else dtype, copy=False)
     if not is_inexact(made) or is_complex(made):
         raise DtypeError(f"argument `dtype` of `{who}`", "a real floating dtype", str(dtype))

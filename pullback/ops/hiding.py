@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import batched
+from ..arrays.symbol import Symbol
 from ..core.op import op
 
 __all__: list[str] = []
@@ -45,3 +46,6 @@ def pullback_show_axis(g: Any, *, axis: int, tag: int) -> Any:
 # Batched arrays are what these two are about: they see the hidden axis of their own tag.
 hide_axis.op.kernels[batched.Batched] = batched.hide
 show_axis.op.kernels[batched.Batched] = batched.show
+# A symbol with a hidden axis is a batched array; the operations on it are the graph's.
+hide_axis.op.kernels[Symbol] = batched.hide
+show_axis.op.kernels[Symbol] = batched.show

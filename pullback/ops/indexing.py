@@ -17,12 +17,13 @@ from ..arrays.batched_index import Each, count_of, index_tags, is_batched, opene
 from ..core import writes
 from ..core.batching import counted, is_running, zeros_by
 from ..core.cotangent import is_complex
-from ..core.inplace import check_examples, check_writable, rewrite
+from ..core.inplace import check_examples, check_writable, overwrite, rewrite
 from ..core.op import OPS, face_of, op
 from ..core.record import record
+from ..core.symbols import beside, whole
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import DtypeError, PositionError, ShapeError
-from .indices import plain, repeats
+from .indices import choose, mask_of_each, plain, repeats
 
 __all__ = ["add_at", "assign_at", "getitem", "set_at", "take", "take_along_axis"]
 
@@ -95,7 +96,8 @@ def getitem(x: Any, /, index: Any) -> Any:
     if index.__class__ is int:
         return _getitem(x, index)
     keep = isinstance(x, Tensor) and x._node is not None
-    return _getitem(x, plain(index, keep=keep))
+    index = plain(index, keep=keep)
+    return _getitem(beside(x, index), index)
 
 
 
@@ -153,6 +155,7 @@ def batch_take(x: Any, indices: Any, *, axis: int, hidden: tuple[bool, ...]) -> 
 
 
 @face_of(_take)
+@whole
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     """The entries of `x` at integer positions along an axis (which 1-d arrays need not name).
 
@@ -180,6 +183,7 @@ def positive_axis(axis: int, ndim: int, who: str) -> int:
     return axis + ndim if axis < 0 else axis
 
 
+@whole
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     """x[…, indices[…, k, …], …]: positions along one axis, given for each of the other positions.
 
@@ -268,14 +272,18 @@ def _as_value(taken: Any, shape: tuple[int, ...]) -> Any:
 def set_at(x: Any, value: Any, /, index: Any) -> Any:
     """A copy of `x` in which the entries at `index` are `value`, broadcast and cast to fit.
 
-    Where an integer index names an entry twice, the last value stays, and has the derivative.
+    Where an integer index names an entry twice, the last value stays, and has the derivative. A
+    mask that vmap maps is an index too, for a value that fits each entry, as a number does.
 
     >>> import numpy as np
     >>> set_at(np.zeros(3), 5.0, 1)
     array([0., 5., 0.])
     """
     _check_value(x, value, "set_at")
-    return _set_at(x, value, plain(index, keep=True))
+    if (mask := mask_of_each(index)) is not None:
+        return choose(x, value, mask, "set_at")
+    index = plain(index, keep=True)
+    return _set_at(beside(x, index), value, index)
 
 
 
@@ -351,7 +359,8 @@ def add_at(x: Any, value: Any, /, index: Any) -> Any:
     array([4., 0., 2.])
     """
     _check_value(x, value, "add_at")
-    return _add_at(x, value, plain(index, keep=True))
+    index = plain(index, keep=True)
+    return _add_at(beside(x, index), value, index)
 
 
 
@@ -372,10 +381,15 @@ def assign_at(target: Tensor, index: Any, value: Any) -> None:
     (Tensor(6.),)
     """
     if target._assignable:  # a new array in a variable, which no tape notices
-        target.assign(set_at(target._data, raw(value), index))  # type: ignore[attr-defined]
+        variable: Any = target
+        variable.assign(set_at(target._data, raw(value), index))
         return
     check_writable(target, "setitem")
     _check_value(target, value, "setitem")
+    if (mask := mask_of_each(index)) is not None:
+        check_examples(target, "setitem", mask)
+        overwrite(target, choose(target, value, mask, "setitem"), "setitem")
+        return
     index = plain(index, keep=True)
     data = to_array(value, target._data)
     check_examples(target, "setitem", data, *parts_of(index))

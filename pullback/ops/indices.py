@@ -12,9 +12,10 @@ from typing import Any
 
 from ..arrays import adapters, is_array, known
 from ..arrays.batched import Batched
+from ..arrays.symbol import Symbol
 from ..core.op import OPS
 from ..core.tensor import raw, to_list
-from ..errors import ArgumentTypeError, BatchedValueError
+from ..errors import ArgumentTypeError, BatchedValueError, PositionError
 
 __all__: list[str] = []
 
@@ -39,6 +40,8 @@ def _part(part: Any, keep: bool) -> Any:
         part = _listed(part)
         return part if part.size or part.__class__ is Batched else part.astype(int)
     data = raw(part)
+    if data.__class__ is Symbol:
+        return data if known(data) is None or data.shape else int(known(data))
     if data.__class__ is Batched:
         _check_positions(data)
     if is_array(data) and (
@@ -75,8 +78,36 @@ def _check_positions(data: Any) -> None:
         raise BatchedValueError(
             "index inside vmap", "integers, or a mask that is the same for all examples",
             "a mask that is another one for each, and would take another number of entries",
-            "choose with pullback.where(mask, x, 0)",
+            "choose with pullback.where(mask, x, 0); x[mask] = v takes a v that fits each entry",
         )
+
+
+def mask_of_each(index: Any) -> Any:
+    """The mask that is all of an index, if it is another one for each example; else None."""
+    data = raw(index[0] if index.__class__ is tuple and len(index) == 1 else index)
+    return data if data.__class__ is Batched and "bool" in str(data.dtype) else None
+
+
+def choose(x: Any, value: Any, mask: Any, who: str) -> Any:
+    """x with a value at the entries of a mask, which fits each entry: with no gathering.
+
+    Raises `PositionError` for a mask that does not fit, and `BatchedValueError` for a value that
+    has one entry for each that is written, of which examples have different numbers.
+    """
+    shape, rank = tuple(x.shape), len(mask.shape)
+    if tuple(mask.shape) != shape[:rank]:
+        raise PositionError(
+            f"`{who}`", f"an index that fits shape {shape}", f"a mask of shape {tuple(mask.shape)}"
+        )
+    if len(getattr(value, "shape", ())) > len(shape) - rank:
+        raise BatchedValueError(
+            f"`{who}` by a mask inside vmap", f"a value for each entry, of shape {shape[rank:]}",
+            f"shape {tuple(value.shape)}, of which examples would take different numbers",
+            "choose with pullback.where(mask, value, x), the value in the shape of x",
+        )
+    spread = OPS["reshape"](mask, (*mask.shape, *(1,) * (len(shape) - rank)))
+    found = OPS["where"](spread, value, x)
+    return found if found.dtype == x.dtype else OPS["astype"](found, x.dtype)
 
 
 def _bound(bound: Any) -> Any:
@@ -89,12 +120,14 @@ def _bound(bound: Any) -> Any:
             "a bound that is another one for each",
             "take as many from another start: x[start + pullback.arange(n)]",
         )
+    if bound.__class__ is Symbol and known(bound) is None:
+        return bound
     return _integer(bound)
 
 
 def _integer(value: Any) -> int:
     try:
-        return operator.index(value)
+        return operator.index(known(value) if is_array(value) else value)
     except TypeError:
         raise ArgumentTypeError(
             "index", "integers, slices, None, Ellipsis, integer or boolean arrays",

@@ -8,9 +8,10 @@ from typing import Any
 
 from ..arrays import adapters
 from ..core.batching import zeros_by
-from ..core.op import OPS, face_of, op
+from ..core.op import face_of, op
+from ..core.symbols import length_of, whole
 from ..core.tensor import raw, to_array
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, ShapeError, SymbolError
 from .shaping import axes_of, broadcast_arrays, ravel, reshape
 
 __all__ = ["concat", "meshgrid", "pad", "split", "stack", "unstack"]
@@ -64,7 +65,8 @@ def batch_concat(*arrays: Any, axis: int, starts: tuple[int, ...]) -> Any:
     return _concat(*arrays, axis=axis + 1, starts=starts)
 
 
-@face_of(_concat)
+@face_of(_concat, "concat")
+@whole
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     """Arrays one after the other along an axis; None flattens them first.
 
@@ -80,11 +82,14 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     shapes = [tuple(to_array(a).shape) for a in parts]
     (axis,) = axes_of(axis, len(shapes[0]), "concat")
     rest = {(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}
-    if len(rest) > 1 or len({len(shape) for shape in shapes}) > 1:
+    if len({len(shape) for shape in shapes}) > 1 or (
+        len(rest) > 1 and None not in {n for shape in rest for n in shape}
+    ):
         raise ShapeError(
             "`concat`", f"shapes that differ on axis {axis} only", _listed(shapes)
         )
-    starts = tuple(accumulate((shape[axis] for shape in shapes), initial=0))
+    lengths = [length_of(part, axis) for part in map(to_array, parts)]
+    starts = tuple(accumulate(lengths, initial=0))
     return _concat(*parts, axis=axis, starts=starts)
 
 
@@ -110,7 +115,8 @@ def batch_stack(*arrays: Any, axis: int) -> Any:
     return _stack(*arrays, axis=axis + 1)
 
 
-@face_of(_stack)
+@face_of(_stack, "stack")
+@whole
 def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
     """Arrays of one shape, put side by side along a new axis of the result.
 
@@ -135,9 +141,6 @@ def _listed(shapes: Sequence[Any]) -> str:
     return ", ".join(map(str, found[:4])) + (", …" if len(found) > 4 else "")
 
 
-OPS["concat"], OPS["stack"] = concat, stack
-
-
 # Taking apart -------------------------------------------------------------------------------
 
 
@@ -149,9 +152,15 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     (array([1., 2.]), array([3., 4.]))
     """
     (axis,) = axes_of(axis, len(x.shape), "unstack")
+    if x.shape[axis] is None:
+        raise SymbolError(
+            "`unstack`", "a length that is known, as it says how many there are",
+            f"shape {tuple(x.shape)}", "use set_shape, or x[i] for those that are wanted",
+        )
     return tuple([x[_along(axis, i)] for i in range(x.shape[axis])])
 
 
+@whole
 def split(x: Any, sizes: int | Sequence[int], /, *, axis: int = 0) -> tuple[Any, ...]:
     """Pieces along an axis: so many of equal length, or of the lengths listed.
 
@@ -175,7 +184,8 @@ def split(x: Any, sizes: int | Sequence[int], /, *, axis: int = 0) -> tuple[Any,
     return tuple([x[_along(axis, slice(start, end))] for start, end in pairwise(ends)])
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
+@whole
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
     """The coordinates of a grid's points, one array for each vector of positions along an axis.
 
     indexing   "xy": the first vector runs along the second axis, as in a picture; "ij": in order
@@ -232,6 +242,7 @@ def batch_pad(x: Any, *, widths: Any, constant_values: Any) -> Any:
 
 
 @face_of(_pad)
+@whole
 def pad(x: Any, pad_width: Any, /, *, constant_values: Any = 0) -> Any:
     """x with entries of one value added before and after it along each axis.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.op import op
+from ..errors import ShapeError
 from .products import matmul
 from .shaping import permute_dims, reshape
 
@@ -57,6 +58,11 @@ def pushforward_solve_x2(t: Any, x1: Any) -> Any:
 
 @solve.batching
 def batch_solve(x1: Any, x2: Any, *, hidden: tuple[bool, ...]) -> Any:
+    seen = tuple(x1.shape)[hidden[0] :], tuple(x2.shape)[hidden[1] :]
+    if len(seen[0]) < 2 or not seen[1]:  # which would pass for matrices with the hidden axis
+        raise ShapeError(
+            "`solve`", "matrices, and vectors or matrices", f"shapes {seen[0]} and {seen[1]}"
+        )
     return solve_examples(solve, x1, x2, hidden)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..arrays import known
+from ..arrays import Kernels, known
 from ..arrays.batched import Batched
 from ..core.batching import counted
 from ..core.op import op
+from ..core.symbols import whole
 from ..core.tensor import is_inexact, raw, to_array
 from ..errors import ArgumentError, ShapeError
 from .activations import finite_max, log_softmax, sigmoid, softmax
@@ -117,6 +118,7 @@ def binary_cross_entropy_with_logits(
     return _reduced(values, reduction, "binary_cross_entropy_with_logits")
 
 
+@whole
 def nll_loss(
     log_probabilities: Any, targets: Any, /, *, axis: int = -1, reduction: str = "mean"
 ) -> Any:
@@ -154,23 +156,39 @@ def cross_entropy(
     """
     axis = positive_axis(axis, len(logits.shape), "cross_entropy")
     _check_reduction(reduction, "cross_entropy")
-    soft = _check_targets(logits, targets, axis, "cross_entropy")
-    shifted = logits - finite_max(xp, logits, axis)
-    total = xp.sum(xp.exp(shifted), axis=axis)
-    total = xp.log(xp.where(total == 0, xp.ones_like(total), total))
-    if soft:
+    if _check_targets(logits, targets, axis, "cross_entropy"):
+        shifted, total = _shifted(xp, logits, axis)
         q = _smoothed(targets, label_smoothing, logits.shape[axis])
         # A class without weight adds nothing, even where its logarithm is -inf.
         weighed = xp.where(q == 0, xp.zeros_like(shifted), shifted) * q
         losses = total * xp.sum(q, axis=axis) - xp.sum(weighed, axis=axis)
     else:
-        at = xp.expand_dims(targets, axis=axis)
-        picked = xp.squeeze(xp.take_along_axis(shifted, at, axis=axis), axis=axis)
-        if label_smoothing:
-            picked = picked * (1 - label_smoothing)
-            picked = picked + xp.mean(shifted, axis=axis) * label_smoothing
-        losses = total - picked
+        losses = _class_losses[logits.__class__](logits, targets, axis, label_smoothing)
     return _together(losses, reduction)
+
+
+def _shifted(xp: Any, logits: Any, axis: int) -> tuple[Any, Any]:
+    """The logits less their maximum, and the logarithm of the sum of their exponentials."""
+    shifted = logits - finite_max(xp, logits, axis)
+    total = xp.sum(xp.exp(shifted), axis=axis)
+    return shifted, xp.log(xp.where(total == 0, xp.ones_like(total), total))
+
+
+def _losses_of_classes(
+    xp: Any, logits: Any, targets: Any, axis: int, label_smoothing: float
+) -> Any:
+    """Each example's cross-entropy, of target classes."""
+    shifted, total = _shifted(xp, logits, axis)
+    at = xp.expand_dims(targets, axis=axis)
+    picked = xp.squeeze(xp.take_along_axis(shifted, at, axis=axis), axis=axis)
+    if label_smoothing:
+        picked = picked * (1 - label_smoothing)
+        picked = picked + xp.mean(shifted, axis=axis) * label_smoothing
+    return total - picked
+
+
+_class_losses = Kernels("class_losses", _losses_of_classes, None)
+"""array type -> how it has these losses in the fewest steps."""
 
 
 @cross_entropy.pullback("logits")

@@ -7,18 +7,28 @@ They work on the last two axes; those before them are a stack. Determinants are 
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
-from ..core.batching import adapter_of, identity_matrix
+from ..arrays.batched import moved_to
+from ..core.batching import identity_matrix
 from ..core.op import face_of, op
-from ..core.tensor import raw, to_array
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..core.symbols import lengths_of, whole
+from ..core.tensor import is_inexact, raw
+from ..errors import ArgumentError, ShapeError
 from .arithmetic import abs
 from .creation import zeros_like
+from .dtypes import finfo
 from .indexing import getitem
 from .joining import concat
-from .norms import vector_norm
+from .norms import is_order, vector_norm
+from .operands import (
+    arrays_of,
+    integer_of,
+    matrices_of,
+    matrix_examples,
+    shared_axis,
+    tolerance_of,
+)
 from .products import matmul
 from .rounding import stop_gradient
 from .selecting import where
@@ -32,16 +42,6 @@ __all__ = [
 ]
 
 
-def matrices_of(x: Any, who: str, *, square: bool = False) -> Any:
-    """x as an array, if it is a matrix or a stack of them."""
-    x = x if hasattr(x, "shape") else to_array(x)
-    shape = tuple(getattr(x, "shape", ()))
-    if len(shape) < 2 or (square and shape[-1] != shape[-2]):
-        wanted = "square matrices, on the last two axes" if square else "at least two axes"
-        raise ShapeError(f"argument `x` of `{who}`", wanted, f"shape {shape}")
-    return x
-
-
 def eye_like(like: Any) -> Any:
     """An identity matrix that fits square matrices."""
     return identity_matrix(like.shape[-1], raw(like))
@@ -50,6 +50,7 @@ def eye_like(like: Any) -> Any:
 # Diagonals and cross products ---------------------------------------------------------------
 
 
+@whole
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """The entries of each matrix on a diagonal, `offset` above the main one, as the last axis.
 
@@ -59,8 +60,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     >>> diagonal(np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([1., 4.])
     """
-    x = matrices_of(x, "diagonal")
-    offset = operator.index(offset)
+    x, offset = matrices_of(x, "diagonal"), integer_of(offset, "offset", "diagonal")
     *lead, rows, columns = tuple(x.shape)
     length = columns - offset if offset > 0 else rows + offset
     length = sorted((0, length, rows, columns))[1] if length > 0 else 0
@@ -69,6 +69,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return getitem(flat, (..., slice(first, first + length * (columns + 1), columns + 1)))
 
 
+@whole
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The sum of each matrix over a diagonal, `offset` above the main one.
 
@@ -101,26 +102,23 @@ def batch_cross(x1: Any, x2: Any, *, axis: int) -> Any:
 
 
 @face_of(_cross)
+@whole
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The vector products of vectors of three along an axis; the other axes broadcast.
 
     axis   counted from the end; from the front where x1 and x2 have as many axes
-    Nothing is conjugated. Raises `ShapeError` for vectors of another length than three.
+    Nothing is conjugated. Raises `ShapeError` for vectors of another length than three,
+    `PositionError` for an axis that is not there, `ArgumentError` for one counted from the front
+    where the ranks differ.
 
     >>> import numpy as np
     >>> cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
     array([0., 0., 1.])
     """
-    x1, x2 = (x if hasattr(x, "shape") else to_array(x) for x in (x1, x2))
-    axis, ranks = operator.index(axis), (len(x1.shape), len(x2.shape))
-    if axis >= 0 and ranks[0] != ranks[1]:
-        raise ArgumentError(
-            "argument `axis` of `cross`", "a negative number, as the arrays have different ranks",
-            str(axis), f"axis={axis - ranks[0]} counts from the end of x1",
-        )
-    axis = axis - ranks[0] if axis >= 0 else axis
+    x1, x2 = arrays_of(x1, x2)
+    axis = shared_axis(axis, x1, x2, "cross")
     for name, x in (("x1", x1), ("x2", x2)):
-        if -axis > len(x.shape) or x.shape[axis] != 3:
+        if x.shape[axis] != 3:
             raise ShapeError(
                 f"argument `{name}` of `cross`", f"3 entries along axis {axis}",
                 f"shape {tuple(x.shape)}",
@@ -134,6 +132,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 _ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
 
 
+@whole
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """A norm of each matrix; real, of complex x too.
 
@@ -153,11 +152,12 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """
     x = matrices_of(x, "matrix_norm")
     named = isinstance(ord, str)
-    if ord not in (("fro", "nuc") if named else _ORDERS):
+    if not (named or is_order(ord)) or ord not in (("fro", "nuc") if named else _ORDERS):
         raise ArgumentError(
             "argument `ord` of `matrix_norm`", "'fro', 'nuc', 1, -1, 2, -2, inf or -inf", repr(ord)
         )
-    if ord == "fro" or (0 in tuple(x.shape[-2:]) and (named or ord > 0)):
+    x = x if is_inexact(x) else x * 1.0  # in the floating dtype that its library chooses
+    if ord == "fro" or (0 in lengths_of(x)[-2:] and (named or ord > 0)):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in ("nuc", 2, -2):
         sizes = svdvals(x)[..., None, :]
@@ -169,38 +169,41 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 
 @op(name="matrix_rank", differentiable=False)
-def _matrix_rank(xp: Any, x: Any, /, *, rtol: Any) -> Any:
-    s = xp.linalg.svdvals(x)
-    limit = s[..., :1] * (xp.asarray(rtol)[..., None])
-    return xp.count_nonzero(s > limit, axis=-1)
+def _matrix_rank(xp: Any, sizes: Any, /, *, rtol: Any) -> Any:
+    each = moved_to(rtol, sizes)[..., None] if getattr(rtol, "shape", ()) else rtol
+    return xp.count_nonzero(sizes > sizes[..., :1] * each, axis=-1)
 
 
 @_matrix_rank.batching
-def batch_matrix_rank(x: Any, *, rtol: Any) -> Any:
-    return _matrix_rank(x, rtol=rtol)
+def batch_matrix_rank(sizes: Any, *, rtol: Any) -> Any:
+    return _matrix_rank(sizes, rtol=rtol)
 
 
 @face_of(_matrix_rank)
+@whole
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
     """How many singular values each matrix has that count; an integer, with no derivative.
 
     rtol   those up to this, times the largest, do not; a number, or one for each matrix;
            None for max(m, n) times the precision of the dtype
+    Raises `ShapeError` for what are no matrices, and an `rtol` that does not fit the stack,
+    `ConvergenceError` for entries that are NaN or infinite.
 
     >>> import numpy as np
     >>> matrix_rank(np.array([[1.0, 2.0], [2.0, 4.0]]))
     np.int64(1)
     """
     x = matrices_of(x, "matrix_rank")
+    sizes = svdvals(stop_gradient(x))
     if rtol is None:
-        precision = adapter_of(raw(x)).namespace.finfo(x.dtype).eps
-        rtol = sorted(x.shape[-2:])[1] * float(precision)
-    return _matrix_rank(x, rtol=raw(rtol))
+        rtol = sorted(x.shape[-2:])[1] * float(finfo(sizes.dtype).eps)
+    return _matrix_rank(sizes, rtol=tolerance_of(rtol, x, "matrix_rank"))
 
 
 # Powers and the exponential -----------------------------------------------------------------
 
 
+@whole
 def matrix_power(x: Any, n: int, /) -> Any:
     """The product of n factors x, of square matrices; of x⁻¹ for negative n.
 
@@ -213,10 +216,7 @@ def matrix_power(x: Any, n: int, /) -> Any:
            [0., 1.]])
     """
     x = matrices_of(x, "matrix_power", square=True)
-    try:
-        n = operator.index(n)
-    except TypeError:
-        raise ArgumentTypeError("argument `n` of `matrix_power`", "an integer", repr(n)) from None
+    n = integer_of(n, "n", "matrix_power")
     if n == 0:
         one = eye_like(x)
         return where(one == one, one, x)  # recorded, so that the derivative is there, and 0
@@ -243,6 +243,7 @@ def expm(xp: Any, x: Any, /) -> Any:
     array([[1., 1.],
            [0., 1.]])
     """
+    x = matrices_of(x, "expm", square=True)
     return xp.linalg.expm(x)
 
 
@@ -258,12 +259,12 @@ def pushforward_expm(t: Any, x: Any) -> Any:
 
 @expm.batching
 def batch_expm(x: Any) -> Any:
-    return expm(x)
+    return expm(matrix_examples(x, "expm", square=True))
 
 
 def _expm_along(x: Any, v: Any) -> Any:
     """The derivative of exp x along v: the corner of exp [[x, v], [0, x]]."""
-    n = x.shape[-1]
+    n = lengths_of(x)[-1]
     # It is linear in v, which may have any size; the scaling shall be that of x.
     size = vector_norm(stop_gradient(v), axis=(-2, -1), keepdims=True)
     size = where(size == 0, 1, size)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.op import op
+from ..core.symbols import whole
 from ..core.tensor import raw, to_array, wrap
 from ..errors import ArgumentError, ShapeError
 from .exponential import sqrt
@@ -65,6 +66,7 @@ def batch_normalise(
     return normalise(x, axes=axes, eps=eps, centred=centred)
 
 
+@whole
 def layer_norm(
     x: Any, weight: Any = None, bias: Any = None, /, *, axes: Any = -1, eps: float = 1e-5
 ) -> Any:
@@ -80,6 +82,7 @@ def layer_norm(
     return _affine(out, weight, bias)
 
 
+@whole
 def rms_norm(x: Any, weight: Any = None, /, *, axes: Any = -1, eps: float = 1e-5) -> Any:
     """x / √(mean of x² + eps) · weight, the mean along axes.
 
@@ -91,6 +94,7 @@ def rms_norm(x: Any, weight: Any = None, /, *, axes: Any = -1, eps: float = 1e-5
     return _affine(out, weight, None)
 
 
+@whole
 def batch_norm(
     x: Any,
     weight: Any = None,
@@ -135,6 +139,7 @@ def batch_norm(
     return x * scale + (shift if bias is None else shift + bias)
 
 
+@whole
 def batch_statistics(x: Any, *, axis: int = 1) -> tuple[Any, Any]:
     """The mean and variance that `batch_norm` normalises a batch by, a number a channel, untracked.
 

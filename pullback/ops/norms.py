@@ -4,9 +4,11 @@ shared equally."""
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any
 
-from ..core.op import op
+from ..core.op import face_of, op
+from ..errors import ArgumentTypeError
 from .arithmetic import abs
 from .complex_ import conj
 from .creation import ones_like, zeros_like
@@ -17,31 +19,18 @@ from .statistics import sum as total_of
 __all__ = ["vector_norm"]
 
 
-@op
-def vector_norm(
-    xp: Any, x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
-) -> Any:
-    """(Σ |x|^ord)^(1/ord) over an axis, several, or all; real, of complex x too.
-
-    ord   any number; inf and -inf give the largest and the smallest |x|, 0 counts the entries
-          that are not 0 (and has derivative 0)
-    The derivative is 0 in an entry that is 0, and where the norm is 0; entries that tie for the
-    largest or smallest share the cotangent equally.
-
-    >>> import pullback as pb
-    >>> pb.vector_norm(pb.tensor([3.0, 4.0]))
-    Tensor(5.)
-    """
+@op(name="vector_norm")
+def _vector_norm(xp: Any, x: Any, /, *, axis: Axis, keepdims: bool, ord: float) -> Any:
     return xp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
 
 
-@vector_norm.pullback("x")
+@_vector_norm.pullback("x")
 def pullback_vector_norm(
     g: Any, x: Any, out: Any, *, axis: Axis, keepdims: bool, ord: float
 ) -> Any:
-    if ord == 0:
-        return zeros_like(x)
     shape = tuple(x.shape)
+    if ord == 0 or 0 in shape:
+        return zeros_like(x)
     if ord == 2:
         return kept(_over(g, out), shape, axis, keepdims) * conj(x)
     size = abs(x)
@@ -56,7 +45,7 @@ def pullback_vector_norm(
     return slope * where(none, 0, where(none, 1, ratio) ** (ord - 2)) * conj(x)
 
 
-@vector_norm.pushforward("x")
+@_vector_norm.pushforward("x")
 def pushforward_vector_norm(
     t: Any, x: Any, out: Any, *, axis: Axis, keepdims: bool, ord: float
 ) -> Any:
@@ -68,10 +57,40 @@ def pushforward_vector_norm(
     return total_of(slopes * t, axis=axis, keepdims=keepdims)
 
 
-@vector_norm.batching
+@_vector_norm.batching
 def batch_vector_norm(x: Any, *, axis: Axis, keepdims: bool, ord: float) -> Any:
     axes = seen_axes(x, axis, "vector_norm")
-    return vector_norm(x, axis=axes, keepdims=keepdims, ord=ord)
+    return _vector_norm(x, axis=axes, keepdims=keepdims, ord=ord)
+
+
+@face_of(_vector_norm, "vector_norm")
+def vector_norm(
+    x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
+) -> Any:
+    """(Σ |x|^ord)^(1/ord) over an axis, several, or all; real, of complex x too.
+
+    ord   any number; inf and -inf give the largest and the smallest |x|, 0 counts the entries
+          that are not 0 (and has derivative 0)
+    The derivative is 0 in an entry that is 0, and where the norm is 0; entries that tie for the
+    largest or smallest share the cotangent equally. It has none in `ord`.
+    Raises `ArgumentTypeError` for an `ord` that is no real number, a Tensor too.
+
+    >>> import pullback as pb
+    >>> pb.vector_norm(pb.tensor([3.0, 4.0]))
+    Tensor(5.)
+    """
+    if ord.__class__ is not int and not is_order(ord):
+        raise ArgumentTypeError("argument `ord` of `vector_norm`", "a real number", repr(ord))
+    return _vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+
+
+def is_order(ord: Any) -> bool:
+    """Whether something is a real number, which the order of a norm is.
+
+    >>> is_order(math.inf), is_order("fro")
+    (True, False)
+    """
+    return isinstance(ord, Real) and ord == ord
 
 
 def _over(x1: Any, x2: Any) -> Any:

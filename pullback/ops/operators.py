@@ -13,11 +13,13 @@ from typing import Any
 
 from ..arrays import SCALARS, adapters, is_array
 from ..arrays.batched import Batched
+from ..arrays.symbol import Symbol
 from ..core import tensor
 from ..core.cotangent import is_complex
 from ..core.inplace import check_writable, overwrite
 from ..core.node import FREED, Node, number
 from ..core.op import OPS
+from ..core.packing import PackedValues
 from ..core.tensor import Tensor, is_inexact, raw
 from ..errors import ArgumentError, DtypeError, ShapeError
 from . import arithmetic, comparing, exponential, products, protocols, rounding, shaping
@@ -135,6 +137,9 @@ def keep_old(last: Node, start: int, data: Any) -> None:
         node = fresh.pop()
         if node is None or not node.parents or node.seq < start or node.saved is FREED:
             continue
+        if isinstance(node.saved, PackedValues):  # in a form that is not this memory
+            fresh.extend(node.parents)
+            continue
         node.saved = tuple([
             adapters[value.__class__].copy(value)
             if is_array(value) and adapters[value.__class__].owner(value) is owner else value
@@ -218,7 +223,7 @@ def _bind() -> None:
         setattr(Tensor, f"__{name}__", function)
 
     for name, operation in _STRAIGHT.items():
-        put(name, OPS[operation].op.operate)  # type: ignore[attr-defined]
+        put(name, OPS[operation].op.operate)
     for name, operation in _FORWARD.items():
         put(name, _forward(OPS[operation]))
     for name, operation in _REFLECTED.items():
@@ -235,9 +240,11 @@ def _bind() -> None:
     put("array_namespace", _array_namespace)
     put("array_ufunc", protocols.array_ufunc)
     put("array_function", protocols.array_function)
+    put("torch_function", protocols.torch_function)
     put("dlpack", _dlpack)
     put("dlpack_device", _dlpack_device)
-    _bind_batched()
+    _bind_raw(Batched)
+    _bind_raw(Symbol)
     for method, function in {
         "T": property(_transposed), "mT": property(_matrix_transposed),
         "to_device": _to_device, "to": _to_device,
@@ -245,10 +252,10 @@ def _bind() -> None:
         setattr(Tensor, method, function)
 
 
-def _bind_batched() -> None:
-    """The operators that rules use, on batched arrays: the operations themselves."""
+def _bind_raw(cls: Any) -> None:
+    """The operators that rules use, on arrays of a kind of ours: the operations themselves."""
     def put(name: str, function: Any) -> None:
-        setattr(Batched, f"__{name}__", function)
+        setattr(cls, f"__{name}__", function)
 
     for name, operation in {**_STRAIGHT, **_FORWARD, **_REFLECTED}.items():
         if not name.startswith("r") or name == "rshift":
@@ -261,7 +268,7 @@ def _bind_batched() -> None:
     put("eq", _forward(OPS["equal"]))
     put("ne", _forward(OPS["not_equal"]))
     put("getitem", getitem)
-    Batched.mT = property(_unary(OPS["matrix_transpose"]))  # type: ignore[attr-defined]
+    cls.mT = property(_unary(OPS["matrix_transpose"]))
 
 
 _bind()

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..arrays import adapters
 from ..core.batching import bare
-from ..core.op import OPS, face_of, op
+from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array
 
 __all__: list[str] = []
@@ -34,7 +34,7 @@ def _place_of(x: Any) -> tuple[type, Any]:
     return data.__class__, getattr(data, "device", "cpu")
 
 
-@face_of(_place)
+@face_of(_place, "to_device")
 def to_device(x: Any, device: Any, /) -> Any:
     """The values on another device of the array's library; x itself, if it is there.
 
@@ -65,6 +65,3 @@ def in_library_of(x: Any, like: Any) -> Any:
     if hasattr(array, "dtype"):
         return Tensor(adapter.place(array, there[1]))
     return Tensor(adapter.asarray(array, None, like))
-
-
-OPS["to_device"] = to_device

@@ -5,16 +5,18 @@ For complex numbers only `vecdot` conjugates (its first argument), as the standa
 
 from __future__ import annotations
 
-import operator
+from collections.abc import Iterable
 from math import prod
 from typing import Any
 
 from ..core.batching import identity_matrix
 from ..core.op import face_of, op
-from ..core.tensor import raw, to_array
-from ..errors import ArgumentError, ShapeError
+from ..core.symbols import whole
+from ..core.tensor import raw
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from .complex_ import conj
 from .indexing import positive_axis
+from .operands import arrays_of, integer_of, shared_axis
 from .shaping import (
     broadcast_to,
     expand_dims,
@@ -112,33 +114,47 @@ def _rows_times(x: Any, w: Any) -> Any:
     return moveaxis(out, stacked, 0) if stacked else out
 
 
-@op(linear=True)
-def vecdot(xp: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Σ conj(x1) · x2 along an axis, counted from the end as the other axes broadcast.
+@op(name="vecdot", linear=True)
+def _vecdot(xp: Any, x1: Any, x2: Any, /, *, axis: int) -> Any:
+    return xp.vecdot(x1, x2, axis=axis)
+
+
+@_vecdot.pullback("x1")
+def pullback_vecdot_x1(g: Any, x2: Any, *, axis: int) -> Any:
+    return conj(expand_dims(g, axis=axis) * x2)
+
+
+@_vecdot.pullback("x2")
+def pullback_vecdot_x2(g: Any, x1: Any, *, axis: int) -> Any:
+    return expand_dims(g, axis=axis) * conj(x1)
+
+
+@_vecdot.batching
+def batch_vecdot(x1: Any, x2: Any, *, axis: int) -> Any:
+    rank = max(len(x1.shape), len(x2.shape))
+    return _vecdot(with_rank(x1, rank), with_rank(x2, rank), axis=axis)
+
+
+@face_of(_vecdot, "vecdot")
+@whole
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Σ conj(x1) · x2 along an axis; the other axes broadcast.
+
+    axis   counted from the end; from the front where x1 and x2 have as many axes
+    Raises `ShapeError` for shapes that do not fit, `PositionError` for an axis that is not there,
+    `ArgumentError` for one counted from the front where the ranks differ.
 
     >>> import numpy as np
     >>> vecdot(np.array([1j, 2.0]), np.array([1j, 3.0]))
     np.complex128(7+0j)
     """
-    return xp.vecdot(x1, x2, axis=axis)
+    x1, x2 = arrays_of(x1, x2)
+    if axis.__class__ is not int or axis >= 0:
+        axis = shared_axis(axis, x1, x2, "vecdot")
+    return _vecdot(x1, x2, axis=axis)
 
 
-@vecdot.pullback("x1")
-def pullback_vecdot_x1(g: Any, x2: Any, *, axis: int) -> Any:
-    return conj(expand_dims(g, axis=axis) * x2)
-
-
-@vecdot.pullback("x2")
-def pullback_vecdot_x2(g: Any, x1: Any, *, axis: int) -> Any:
-    return expand_dims(g, axis=axis) * conj(x1)
-
-
-@vecdot.batching
-def batch_vecdot(x1: Any, x2: Any, *, axis: int) -> Any:
-    rank = max(len(x1.shape), len(x2.shape))
-    return vecdot(with_rank(x1, rank), with_rank(x2, rank), axis=axis + (axis >= 0))
-
-
+@whole
 def outer(x1: Any, x2: Any, /) -> Any:
     """x1[i] · x2[j] for two vectors.
 
@@ -149,20 +165,27 @@ def outer(x1: Any, x2: Any, /) -> Any:
     array([[3., 4.],
            [6., 8.]])
     """
+    x1, x2 = arrays_of(x1, x2)
     for name, x in (("x1", x1), ("x2", x2)):
         if len(x.shape) != 1:
             raise ShapeError(f"argument `{name}` of `outer`", "a vector", f"shape {x.shape}")
     return expand_dims(x1, axis=1) * x2
 
 
+@whole
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    """The sum of products over some axes of each: the last and first few, or a pair of lists.
+    """The sum of products over some axes of each; nothing is conjugated.
+
+    axes   how many: the last of x1 with the first of x2; or two lists of as many axes, of which
+           the first of x1 goes with the first of x2, and so on
+    The result has the other axes of x1, then those of x2. Raises `ArgumentError` for axes that
+    make no sense, `ShapeError` for axes of different lengths.
 
     >>> import numpy as np
     >>> tensordot(np.ones((2, 3)), np.ones((3, 2)), axes=([0, 1], [1, 0])).item()
     6.0
     """
-    x1, x2 = (x if hasattr(x, "shape") else to_array(x) for x in (x1, x2))
+    x1, x2 = arrays_of(x1, x2)
     first, second = _contracted(axes, tuple(x1.shape), tuple(x2.shape))
     left = [i for i in range(len(x1.shape)) if i not in first]
     right = [i for i in range(len(x2.shape)) if i not in second]
@@ -177,23 +200,20 @@ def _contracted(
     axes: Any, shape1: tuple[int, ...], shape2: tuple[int, ...]
 ) -> tuple[list[int], list[int]]:
     """The axes of each operand that a tensor product sums over, checked, counted from 0."""
-    if hasattr(axes, "__index__"):
-        n = operator.index(axes)
-        if not 0 <= n <= min(len(shape1), len(shape2)):
-            raise ArgumentError(
-                "argument `axes` of `tensordot`", f"0 to {min(len(shape1), len(shape2))}", str(n)
-            )
-        pair = list(range(len(shape1) - n, len(shape1))), list(range(n))
-    else:
-        given = [[a] if hasattr(a, "__index__") else list(a) for a in axes]
+    ranks = len(shape1), len(shape2)
+    if isinstance(axes, Iterable):
+        given = [list(a) if isinstance(a, Iterable) else [a] for a in axes]
         if len(given) != 2 or len(given[0]) != len(given[1]):
             raise ArgumentError(
                 "argument `axes` of `tensordot`", "a number, or two lists of as many axes",
                 repr(axes),
             )
-        pair = (
-            [_axis(a, len(shape1)) for a in given[0]], [_axis(a, len(shape2)) for a in given[1]]
-        )
+        pair = _axes(given[0], ranks[0]), _axes(given[1], ranks[1])
+    else:
+        n = integer_of(axes, "axes", "tensordot")
+        if not 0 <= n <= min(ranks):
+            raise ArgumentError("argument `axes` of `tensordot`", f"0 to {min(ranks)}", str(n))
+        pair = list(range(ranks[0] - n, ranks[0])), list(range(n))
     for i, j in zip(*pair, strict=True):
         if shape1[i] != shape2[j]:
             raise ShapeError(
@@ -203,8 +223,12 @@ def _contracted(
     return pair
 
 
-def _axis(axis: Any, ndim: int) -> int:
-    return positive_axis(operator.index(axis), ndim, "tensordot")
+def _axes(axes: list[Any], rank: int) -> list[int]:
+    """The axes of one operand, counted from 0, if each is named once."""
+    found = [positive_axis(integer_of(a, "axes", "tensordot"), rank, "tensordot") for a in axes]
+    if len(set(found)) != len(found):
+        raise ArgumentError("argument `axes` of `tensordot`", "each axis once", str(axes))
+    return found
 
 
 # Einstein's notation ------------------------------------------------------------------------
@@ -260,6 +284,7 @@ def batch_einsum(*operands: Any, subscripts: str, hidden: tuple[bool, ...]) -> A
 
 
 @face_of(_einsum)
+@whole
 def einsum(subscripts: str, /, *operands: Any) -> Any:
     """The sum of products that subscripts describe: "ij,jk->ik" is the matrix product.
 
@@ -272,6 +297,10 @@ def einsum(subscripts: str, /, *operands: Any) -> Any:
     >>> einsum("ii->i", np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([1., 4.])
     """
-    operands = tuple(x if hasattr(x, "shape") else to_array(x) for x in operands)
-    shapes = tuple(tuple(getattr(x, "shape", ())) for x in operands)
+    if not isinstance(subscripts, str):
+        raise ArgumentTypeError(
+            "argument `subscripts` of `einsum`", "text, such as 'ij,jk->ik'", repr(subscripts)
+        )
+    operands = tuple(arrays_of(*operands))
+    shapes = tuple([tuple(x.shape) for x in operands])
     return _einsum(*operands, subscripts=parse(subscripts, shapes))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.op import op
+from ..core.symbols import whole
 from .creation import zeros_like
 from .joining import concat
 from .shaping import axes_of, expand_dims, flip, hidden_axes, moveaxis, reshape
@@ -126,6 +127,7 @@ def _piece(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
     return x[(*(slice(None),) * axis, slice(start, stop))]
 
 
+@whole
 def diff(
     x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None
 ) -> Any:

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 from ..arrays import namespace
 from ..arrays.batched import Batched, spread
+from ..arrays.symbol import Symbol
 from ..core.op import OPS, face_of, op
+from ..core.symbols import whole
 from ..core.tensor import Tensor, raw, to_array, wrap
-from ..errors import ArgumentError, BatchedValueError, ShapeError
+from ..errors import ArgumentError, BatchedValueError, ShapeError, SymbolError
 from .creation import zeros_like
 from .indexing import along, getitem, positive_axis, scatter, take, take_along_axis
 from .selecting import minimum, where
@@ -130,6 +132,7 @@ def batch_argsort(x: Any, *, axis: int, **how: Any) -> Any:
     return argsort(x, axis=positive_axis(axis, len(x.shape) - 1, "argsort") + 1, **how)
 
 
+@whole
 def top_k(
     x: Any, k: int, /, *, axis: int = -1, mode: str = "largest"
 ) -> tuple[Any, Any]:
@@ -215,6 +218,7 @@ def searchsorted(
     return _searchsorted(x1 if sorter is None else take(x1, sorter), x2, side=side)
 
 
+@whole
 def nonzero(x: Any, /) -> tuple[Any, ...]:
     """The positions of the entries that are not zero: an array of indices for each axis.
 
@@ -233,6 +237,8 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 def _alone(x: Any, who: str) -> Any:
     """The raw array of something whose result has as many entries as its values say."""
     data = raw(to_array(x))
+    if data.__class__ is Symbol:
+        raise SymbolError(f"`{who}`", "values, as they say how long the result is", "a symbol")
     if data.__class__ is Batched:
         raise BatchedValueError(
             f"`{who}` inside vmap", "a result of one shape for all examples",
@@ -293,6 +299,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Any
 
 
+@whole
 def unique_all(x: Any, /) -> UniqueAll:
     """The distinct entries in rising order, where each is first, which each entry is, how many.
 

@@ -14,13 +14,16 @@ from ..arrays.batched import moved_to, tags_of
 from ..core.batching import counted
 from ..core.cotangent import unbroadcast
 from ..core.op import face_of, op
+from ..core.symbols import whole
 from ..core.tensor import Tensor, raw, to_array, wrap
 from ..errors import ArgumentError, BatchedValueError, PositionError, ShapeError
 from .indexing import take
+from .operands import broadcast_shape
 
 __all__ = [
-    "broadcast_arrays", "broadcast_to", "expand_dims", "flip", "matrix_transpose", "moveaxis",
-    "permute_dims", "ravel", "repeat", "reshape", "roll", "squeeze", "swapaxes", "tile",
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "expand_dims", "flip",
+    "matrix_transpose", "moveaxis", "permute_dims", "ravel", "repeat", "reshape", "roll", "squeeze",
+    "swapaxes", "tile",
 ]
 
 
@@ -189,6 +192,7 @@ def batch_matrix_transpose(x: Any) -> Any:
     return matrix_transpose(x)
 
 
+@whole
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
     """Some axes moved to other places; the others keep their order.
 
@@ -209,6 +213,7 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
     return permute_dims(x, tuple(order))
 
 
+@whole
 def swapaxes(x: Any, axis1: int, axis2: int, /) -> Any:
     """Two axes exchanged.
 
@@ -252,8 +257,9 @@ def with_rank(x: Any, rank: int) -> Any:
     return reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if missing > 0 else x
 
 
-def broadcast_arrays(*arrays: Any) -> list[Any]:
-    """The arrays, each stretched to the shape that they have together; views.
+@whole
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+    """The arrays, each stretched to the shape that they have together; views, in a tuple.
 
     With a Tensor among them, all become Tensors.
 
@@ -263,29 +269,19 @@ def broadcast_arrays(*arrays: Any) -> list[Any]:
     """
     data = [to_array(a) for a in arrays]
     shape = broadcast_shape("broadcast_arrays", *(tuple(getattr(a, "shape", ())) for a in data))
-    cls = next((a._out for a in arrays if isinstance(a, Tensor)), None)
-    if cls is None:
-        return [broadcast_to(a, shape) for a in data]
-    pairs = zip(arrays, data, strict=True)
-    return [broadcast_to(a if isinstance(a, Tensor) else wrap(cls, d), shape) for a, d in pairs]
+    if (cls := next((a._out for a in arrays if isinstance(a, Tensor)), None)) is not None:
+        pairs = zip(arrays, data, strict=True)
+        data = [a if isinstance(a, Tensor) else wrap(cls, d) for a, d in pairs]
+    return tuple([broadcast_to(a, shape) for a in data])
 
 
-def broadcast_shape(who: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that arrays of some shapes have together.
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that arrays of some shapes have together; `ShapeError` where they do not fit.
 
-    Raises `ShapeError` where they do not fit.
+    >>> broadcast_shapes((3,), (2, 1), ())
+    (2, 3)
     """
-    rank = max(map(len, shapes), default=0)
-    full = [(1,) * (rank - len(shape)) + shape for shape in shapes]
-    found = []
-    for lengths in zip(*full, strict=True):
-        others = {n for n in lengths if n != 1}
-        if len(others) > 1:
-            raise ShapeError(
-                f"`{who}`", "shapes that broadcast", " and ".join(map(str, shapes))
-            )
-        found.append(others.pop() if others else 1)
-    return tuple(found)
+    return broadcast_shape("broadcast_shapes", *map(tuple, shapes))
 
 
 @op(view=True, linear=True)
@@ -407,6 +403,7 @@ def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int,
 
 
 @face_of(_repeat)
+@whole
 def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
     """Each entry along an axis, `repeats` times in a row; None flattens first.
 

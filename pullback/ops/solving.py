@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arrays.matrices import check_right_side
 from ..core.op import face_of, op
-from ..core.tensor import raw, to_array
-from ..errors import ShapeError
+from ..core.symbols import whole
 from .complex_ import conj
 from .creation import tril, triu
 from .linalg import solve_examples
+from .operands import arrays_of, matrices_of, matrix_examples, tolerance_of
 from .products import matmul
 
 __all__ = ["inv", "lstsq", "pinv", "triangular_solve"]
@@ -44,7 +45,7 @@ def pushforward_inv(t: Any, out: Any) -> Any:
 
 @inv.batching
 def batch_inv(x: Any) -> Any:
-    return inv(x)
+    return inv(matrix_examples(x, "inv", square=True))
 
 
 # Least squares ------------------------------------------------------------------------------
@@ -74,10 +75,11 @@ def pushforward_pinv(t: Any, x: Any, out: Any) -> Any:
 
 @_pinv.batching
 def batch_pinv(x: Any, *, rtol: Any) -> Any:
-    return _pinv(x, rtol=rtol)
+    return _pinv(matrix_examples(x, "pinv"), rtol=rtol)
 
 
 @face_of(_pinv)
+@whole
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     """The pseudo-inverse of Moore and Penrose: n x m, of matrices of m x n.
 
@@ -85,15 +87,19 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
            matrix; None for max(m, n) times the precision of the dtype
     The derivative is that among matrices of the same rank. Where a rank is not full, it jumps in
     every neighbourhood, and the pseudo-inverse with it.
+    Raises `ShapeError` for what are no matrices, and an `rtol` that does not fit the stack,
+    `ConvergenceError` for entries that are NaN or infinite.
 
     >>> import numpy as np
     >>> pinv(np.array([[2.0, 0.0], [0.0, 0.0]]))
     array([[0.5, 0. ],
            [0. , 0. ]])
     """
-    return _pinv(x, rtol=raw(rtol))
+    x = matrices_of(x, "pinv")
+    return _pinv(x, rtol=None if rtol is None else tolerance_of(rtol, x, "pinv"))
 
 
+@whole
 def lstsq(a: Any, b: Any, /, *, rtol: Any = None) -> Any:
     """The x for which the norm of a @ x - b is smallest.
 
@@ -106,19 +112,10 @@ def lstsq(a: Any, b: Any, /, *, rtol: Any = None) -> Any:
     >>> lstsq(np.array([[1.0], [1.0]]), np.array([1.0, 3.0]))
     array([2.])
     """
-    a, b = (x if hasattr(x, "shape") else to_array(x) for x in (a, b))
-    _check_rows("lstsq", tuple(a.shape), tuple(getattr(b, "shape", ())))
+    a, b = arrays_of(a, b)
+    matrices_of(a, "lstsq", argument="a")
+    check_right_side(a.shape[-2], b.shape, "lstsq", "b")
     return matmul(pinv(a, rtol=rtol), b)
-
-
-def _check_rows(who: str, shape: tuple[int, ...], right: tuple[int, ...]) -> None:
-    if len(shape) < 2:
-        raise ShapeError(f"argument `a` of `{who}`", "at least two axes", f"shape {shape}")
-    if not right or right[-2:][0] != shape[-2]:
-        raise ShapeError(
-            f"argument `b` of `{who}`",
-            f"a vector of {shape[-2]} entries, or matrices of {shape[-2]} rows", f"shape {right}",
-        )
 
 
 # Triangular systems -------------------------------------------------------------------------
@@ -174,6 +171,7 @@ def _part(x: Any, lower: bool, unit_diagonal: bool) -> Any:
 
 
 @face_of(_triangular_solve)
+@whole
 def triangular_solve(
     a: Any, b: Any, /, *, lower: bool = False, unit_diagonal: bool = False
 ) -> Any:
@@ -189,14 +187,9 @@ def triangular_solve(
     >>> triangular_solve(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([3.0, 4.0]))
     array([1., 1.])
     """
-    a, b = (x if hasattr(x, "shape") else to_array(x) for x in (a, b))
-    shape = tuple(a.shape)
-    if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise ShapeError(
-            "argument `a` of `triangular_solve`", "square matrices, on the last two axes",
-            f"shape {shape}",
-        )
-    _check_rows("triangular_solve", shape, tuple(getattr(b, "shape", ())))
+    a, b = arrays_of(a, b)
+    matrices_of(a, "triangular_solve", square=True, argument="a")
+    check_right_side(a.shape[-2], b.shape, "triangular_solve", "b")
     how = {"lower": bool(lower), "unit_diagonal": bool(unit_diagonal)}
     if len(b.shape) == 1:
         return _triangular_solve(a, b[:, None], **how)[..., 0]

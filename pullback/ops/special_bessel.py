@@ -1,4 +1,4 @@
-"""Bessel functions, as SciPy names and computes them, and sinc, which is one of them.
+"""Bessel functions of the first kind, as SciPy names and computes them, and sinc, which is one.
 
 Derivatives come from the neighbouring orders, of which the mean has no singular point at 0. The
 scaled ones (`i0e`, `ive`) have the factor exp(-|x|), whose slope at 0 is taken to be 0. Orders

@@ -19,11 +19,12 @@ from typing import Any, NamedTuple
 
 from ..core.cotangent import conjugated
 from ..core.op import face_of, op
+from ..core.symbols import whole
 from .arithmetic import abs
-from .creation import _matrices as examples
 from .decompositions import adjoint, hermitian, with_rest, without_rest
 from .dtypes import finfo
 from .linalg import solve
+from .operands import matrix_examples
 from .products import einsum, matmul
 from .selecting import where
 from .statistics import sum
@@ -79,10 +80,11 @@ def pushforward_eigh(t: Any, w: Any, v: Any) -> Any:
 
 @_eigh.batching
 def batch_eigh(x: Any) -> Any:
-    return _eigh(examples(x, "eigh"))
+    return _eigh(matrix_examples(x, "eigh", square=True))
 
 
 @face_of(_eigh)
+@whole
 def eigh(x: Any, /) -> EighResult:
     """The eigenvalues of a Hermitian matrix, in rising order, and eigenvectors, as columns.
 
@@ -126,7 +128,7 @@ def pushforward_eigvalsh(t: Any, x: Any) -> Any:
 
 @eigvalsh.batching
 def batch_eigvalsh(x: Any) -> Any:
-    return eigvalsh(examples(x, "eigvalsh"))
+    return eigvalsh(matrix_examples(x, "eigvalsh", square=True))
 
 
 class EigResult(NamedTuple):
@@ -158,10 +160,11 @@ def pushforward_eig(t: Any, w: Any, v: Any) -> Any:
 
 @_eig.batching
 def batch_eig(x: Any) -> Any:
-    return _eig(examples(x, "eig"))
+    return _eig(matrix_examples(x, "eig", square=True))
 
 
 @face_of(_eig)
+@whole
 def eig(x: Any, /) -> EigResult:
     """The eigenvalues of a square matrix, in no order, and eigenvectors of length 1, as columns.
 
@@ -244,10 +247,11 @@ def pushforward_svd(t: Any, u: Any, s: Any, vh: Any) -> Any:
 
 @_svd.batching
 def batch_svd(x: Any, *, full_matrices: bool) -> Any:
-    return _svd(examples(x, "svd"), full_matrices=full_matrices)
+    return _svd(matrix_examples(x, "svd"), full_matrices=full_matrices)
 
 
 @face_of(_svd)
+@whole
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
     """U, S, Vh with x = U @ diag(S) @ Vh: orthonormal columns and rows, S falling and not negative.
 
@@ -293,4 +297,4 @@ def pushforward_svdvals(t: Any, x: Any) -> Any:
 
 @svdvals.batching
 def batch_svdvals(x: Any) -> Any:
-    return svdvals(examples(x, "svdvals"))
+    return svdvals(matrix_examples(x, "svdvals"))

@@ -19,6 +19,7 @@ class Adam(Optimizer):
     eps           keeps the quotient small where v is nearly 0
     weight_decay  adds weight_decay · x to the gradient
     amsgrad       take the largest v there was (Reddi, Kale and Kumar, 2018)
+    maximize      go uphill
 
     Raises `ArgumentError` for a negative option, and for betas outside [0, 1).
 
@@ -33,9 +34,11 @@ class Adam(Optimizer):
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 0.0, amsgrad: bool = False,
+        maximize: bool = False,
     ) -> None:
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+            "maximize": maximize,
         })
 
     def _check(self, group: Group) -> None:
@@ -81,8 +84,9 @@ class AdamW(Adam):
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False,
+        maximize: bool = False,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad)
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize)
 
     def _decayed(self, x: Any, g: Any, group: Group) -> Any:
         x *= 1 - group["lr"] * group["weight_decay"]

@@ -7,6 +7,7 @@ the memory of a large parameter once.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from sys import getrefcount
 from typing import Any
@@ -15,7 +16,9 @@ from ..arrays import adapters
 from ..core import writes
 from ..core.cotangent import is_complex
 from ..core.inplace import immutable
+from ..core.node import maker_of
 from ..core.op import OPS
+from ..core.symbols import current_graph
 from ..core.tensor import Tensor, check_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from ..variable import Variable
@@ -25,7 +28,7 @@ _PIECE = 1 << 16  # entries; see docs/performance.md
 Group = dict[str, Any]
 
 
-class Optimizer:
+class Optimizer(ABC):
     """Base of the optimizers.
 
     params    tensors or variables; or groups of them, each a dictionary with its `"params"` and
@@ -45,6 +48,8 @@ class Optimizer:
     Tensor([ 2.5, -0.5])
     """
 
+    _any_option = False  # whether groups may have options that `defaults` does not know
+
     def __init__(self, params: Iterable[Any], defaults: Mapping[str, Any]) -> None:
         self.defaults = dict(defaults)
         self.param_groups: list[Group] = []
@@ -58,15 +63,15 @@ class Optimizer:
         for group in given:
             self.add_param_group(group)
 
+    @abstractmethod
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
         """Change x, and the slots, in place: all raw arrays of one shape; count starts at 1."""
-        raise NotImplementedError
 
     def _slots(self, group: Group) -> tuple[str, ...]:
         """The names of the arrays, zeros at first, that are kept for a parameter."""
         return ()
 
-    def _check(self, group: Group) -> None:
+    def _check(self, group: Group) -> None:  # noqa: B027  # there may be nothing to check
         """Raise an `ArgumentError` for an option that cannot be."""
 
     @property
@@ -86,8 +91,8 @@ class Optimizer:
                 f"group of {self._name}", 'a dictionary with "params"', f"{type(group).__name__}",
                 "give all parameters, or all groups, in one list",
             )
-        unknown = set(group) - set(self.defaults) - {"params"}
-        if unknown:
+        unknown = set(group) - set(self.defaults) - {"params", "initial_lr"}
+        if unknown and not self._any_option:
             raise ArgumentError(
                 f"group of {self._name}", f"options among {', '.join(self.defaults)}",
                 ", ".join(sorted(unknown)),
@@ -108,7 +113,7 @@ class Optimizer:
         check_inexact(p._data, who)
         if not p.is_leaf:
             raise ArgumentError(
-                who, "a leaf", f"a result of `{p._node.name()}`",  # type: ignore[union-attr]
+                who, "a leaf", f"a result of `{maker_of(p._node)}`",
                 "give the tensor that it was computed from, or x.detach().requires_grad_()",
             )
         if p in self._groups or any(p is other for other in params[:i]):
@@ -170,8 +175,22 @@ class Optimizer:
         fitted = [
             (self._fitted(g, p, i), p) for i, (g, p) in enumerate(pairs) if g is not None
         ]
+        if current_graph() is not None:  # then it is a step of the graph, taken when that runs
+            self._put_off(fitted)
+            return
         for g, p in fitted:
             self._change(p, g)
+
+    def _put_off(self, fitted: list[tuple[Any, Any]]) -> None:
+        from ..graphs.tracing import effect  # loaded already, by whoever builds a graph
+
+        parameters = [p for _, p in fitted]
+
+        def run(*arrays: Any) -> None:
+            for p, g in zip(parameters, arrays, strict=True):
+                self._change(p, g)
+
+        effect(self._name, run, [g for g, _ in fitted], parameters)
 
     def _fitted(self, g: Any, p: Any, i: int) -> Any:
         """A gradient as a raw array of the parameter's shape and dtype."""
@@ -199,14 +218,15 @@ class Optimizer:
             return
         alone = not isinstance(p, Variable) or _held_alone(p)
         data = _array(p) if alone else adapters[p._data.__class__].copy(p._data)
+        g = -g if group.get("maximize") else g
         for x, piece, *kept in _pieces([data, g, *slots]):
             self._update(x, piece, kept, state["step"], group)
         if not alone:
             p.assign(data)
             return
         writes.written(data, f"{self._name}.step", line=False)
-        if isinstance(p, Variable):
-            p._leaf.renew(data)  # type: ignore[union-attr]  # it has one: its dtype is inexact
+        if isinstance(p, Variable) and p._leaf is not None:
+            p._leaf.renew(data)
 
     def _renew(self, p: Any, g: Any, state: dict[str, Any], group: Group) -> None:
         """The same for arrays that cannot be written: Tensors are, which then hold others."""
@@ -215,7 +235,7 @@ class Optimizer:
             wrap(Tensor, OPS["stack"]([OPS["real"](a), OPS["imag"](a)]) if parted else a)
             for a in (p._data, g, *(state[name] for name in names))
         ]
-        self._update(x, g, kept, state["step"], group)
+        self._update(x, -g if group.get("maximize") else g, kept, state["step"], group)
         data, *slots = [
             OPS["make_complex"](*t._data) if parted else t._data for t in (x, *kept)
         ]
@@ -270,7 +290,8 @@ class Optimizer:
             for n, p in zip(numbers, self._groups, strict=True) if n in state_dict["state"]
         }
         for group, saved in zip(self.param_groups, groups, strict=True):
-            made = {**group, **{k: saved[k] for k in self.defaults if k in saved}}
+            known = saved if self._any_option else {*self.defaults, "initial_lr"}
+            made = {**group, **{k: saved[k] for k in saved if k in known and k != "params"}}
             self._check(made)
             group.update(made)
         self.state = state

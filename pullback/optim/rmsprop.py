@@ -19,6 +19,7 @@ class RMSprop(Optimizer):
     weight_decay  adds weight_decay · x to the gradient
     momentum      x ← x - lr · b, where b ← momentum · b + g / (√v + eps)
     centered      take the running variance, v minus the square of the running average of g
+    maximize      go uphill
 
     Raises `ArgumentError` for a negative option, and for alpha outside [0, 1).
 
@@ -32,10 +33,11 @@ class RMSprop(Optimizer):
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
         weight_decay: float = 0.0, momentum: float = 0.0, centered: bool = False,
+        maximize: bool = False,
     ) -> None:
         super().__init__(params, {
             "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
-            "momentum": momentum, "centered": centered,
+            "momentum": momentum, "centered": centered, "maximize": maximize,
         })
 
     def _check(self, group: Group) -> None:

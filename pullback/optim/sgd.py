@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..arrays import movers
 from ..errors import ArgumentError
 from .base import Group, Optimizer, at_least
 
@@ -18,6 +19,7 @@ class SGD(Optimizer):
     dampening     how much less of the gradient enters it, from the second step on
     nesterov      look ahead: x ← x - lr · (g + momentum · v)
     weight_decay  adds weight_decay · x to the gradient
+    maximize      go uphill
 
     Raises `ArgumentError` for a negative option, and for nesterov without momentum or with
     dampening.
@@ -34,10 +36,11 @@ class SGD(Optimizer):
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0.0,
         dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False,
+        maximize: bool = False,
     ) -> None:
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-            "nesterov": nesterov,
+            "nesterov": nesterov, "maximize": maximize,
         })
 
     def _check(self, group: Group) -> None:
@@ -60,4 +63,7 @@ class SGD(Optimizer):
             v *= momentum
             v += g if count == 1 or not group["dampening"] else (1 - group["dampening"]) * g
             g = g + momentum * v if group["nesterov"] else v
-        x -= group["lr"] * g
+        if x.__class__ in movers:
+            movers[x.__class__](x, g, -group["lr"])
+        else:
+            x -= group["lr"] * g

@@ -17,6 +17,7 @@ import numpy
 
 from ..arrays import numpy_dtype
 from ..core import state as _state
+from ..core.by_step import ByStep
 from ..core.cotangent import accumulate, is_complex, wrapped
 from ..core.forward import advance, output_node
 from ..core.node import Node
@@ -249,15 +250,13 @@ class _Numbers:
 # Derivatives --------------------------------------------------------------------------------
 
 
-class _Solution:
+class _Solution(ByStep):
     """The operation of one integration; `saved` has the solution's parts, and the times.
 
     The parents are y0's nodes, that of the times, and those that the system closes over.
     """
 
     name = "odeint"
-    keeps = True
-    differentiable = True
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -309,10 +308,6 @@ class _Solution:
             _state.restore(before)
         check_as_before(node, [n for n in here.outside if n is not t._node])
         return here
-
-    def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
-        """One step of a first-order pull."""
-        self.step(node, g, cotangents, None, False, node.cls)
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,

@@ -8,22 +8,39 @@ that the core does not differentiate: this package renames and adapts.
 
 from typing import Any
 
+from ..core.symbols import current_graph as _current_graph
 from . import autodiff as autodiff
+from . import config as config
 from . import debugging as debugging
 from . import errors as errors
 from . import linalg as linalg
 from . import math as math
 from . import nest as nest
 from . import nn as nn
+from . import optimizers as optimizers
 from . import random as random
+from . import signal as signal
+from . import train as train
+from .control import *
 from .convert import constant as constant
 from .convert import convert_to_tensor as convert_to_tensor
 from .convert import is_tensor as is_tensor
+from .debugging import assert_equal as assert_equal
+from .debugging import assert_greater as assert_greater
+from .debugging import assert_less as assert_less
+from .debugging import assert_rank as assert_rank
+from .differentiation import *
 from .dtypes import *
+from .effects import *
+from .function import *
 from .gathering import *
+from .indexed_slices import IndexedSlices as IndexedSlices
+from .initial_values import *
 from .joining import *
 from .linalg import clip_by_global_norm as clip_by_global_norm
 from .linalg import clip_by_norm as clip_by_norm
+from .linalg import eig as eig
+from .linalg import eigvals as eigvals
 from .linalg import einsum as einsum
 from .linalg import matmul as matmul
 from .linalg import norm as norm
@@ -71,6 +88,7 @@ from .math import reduce_min as reduce_min
 from .math import reduce_prod as reduce_prod
 from .math import reduce_sum as reduce_sum
 from .math import round as round
+from .math import scalar_mul as scalar_mul
 from .math import sigmoid as sigmoid
 from .math import sign as sign
 from .math import sin as sin
@@ -82,21 +100,25 @@ from .math import tan as tan
 from .math import tanh as tanh
 from .math import truediv as truediv
 from .module import Module as Module
+from .scattering import *
+from .scopes import *
+from .selecting import *
 from .shapes import TensorShape as TensorShape
 from .shaping import *
 from .tape import *
 from .tensor import Tensor as Tensor
+from .tensor_array import TensorArray as TensorArray
 from .transforms import recompute_grad as recompute_grad
 from .transforms import vectorized_map as vectorized_map
-from .variable import Variable as Variable
+from .variable import *
 
 newaxis = None
 
 
 def executing_eagerly() -> Any:
-    """Whether operations run at once: always, here.
+    """Whether operations run at once: but for while a function is traced.
 
     >>> executing_eagerly()
     True
     """
-    return True
+    return _current_graph() is None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from ..arrays import adapters, is_array
+from ..arrays.symbol import Symbol
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import raw, wrap
@@ -55,10 +56,13 @@ def as_tensor(value: Any, dtype: Any = None) -> Any:
         return value
     if isinstance(value, CoreTensor):
         if isinstance(value, Members):
-            return OPS["identity"](value)
+            data: Any = value
+            return data.value() if data._data.__class__ is Symbol else OPS["identity"](data)
         return wrap(Tensor, value._data, value._node)
     if isinstance(value, (list, tuple)) and _holds_tensors(value):
         return OPS["stack"](matched("convert_to_tensor", *value))
+    if hasattr(value, "_as_tensor"):  # slices of one
+        return value._as_tensor()
     return wrap(Tensor, array_of(value, dtype))
 
 
@@ -83,7 +87,9 @@ def matched(who: str, *values: Any) -> list[Any]:
     Raises an `InvalidArgumentError` where one has another dtype and is not to be converted.
     """
     values = tuple(
-        as_tensor(v) if isinstance(v, (list, tuple)) and _holds_tensors(v) else v for v in values
+        as_tensor(v) if not isinstance(v, CoreTensor) and (hasattr(v, "_as_tensor") or (
+            isinstance(v, (list, tuple)) and _holds_tensors(v)
+        )) else v for v in values
     )
     first = next((v for v in values if isinstance(v, CoreTensor) or is_array(v)), None)
     dtype = raw(first).dtype if first is not None else array_of(values[0]).dtype
@@ -134,14 +140,35 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, CoreTensor)
 
 
-def shape_of(value: Any) -> tuple[int, ...]:
-    """A shape given as a number, a sequence (of numbers or scalar tensors), an array or tensor."""
+def shape_of(value: Any) -> Any:
+    """A shape given as a number, a sequence (of numbers or scalar tensors), an array or tensor.
+
+    In a graph it may be a symbol, or hold some: lengths that are known when the graph runs.
+    """
     value = raw(value)
+    if value.__class__ is Symbol:
+        return symbolic_shape(value)
     if isinstance(value, (int, numpy.integer)):
         return (int(value),)
     if is_array(value):
         return tuple(value.reshape(-1).tolist())
-    return tuple(int(raw(n)) for n in value)
+    return tuple(map(length_of, value))
+
+
+def symbolic_shape(symbol: Symbol) -> Any:
+    """A shape that a graph computes: the numbers of a constant, and else what stands for them."""
+    operation = symbol.operation
+    if operation.value is not None:
+        return tuple(operation.value.reshape(-1).tolist())
+    return operation.args[0].shape if operation.op.name == "shape" else symbol
+
+
+def length_of(n: Any) -> Any:
+    """A number, also one in a tensor; a symbol where only a graph knows it."""
+    n = raw(n)
+    if n.__class__ is Symbol:
+        return n if n.operation.value is None else int(n.operation.value)
+    return int(n)
 
 
 def axis_of(value: Any) -> Any:
@@ -149,8 +176,10 @@ def axis_of(value: Any) -> Any:
     if value is None or value.__class__ is int:
         return value
     value = raw(value)
+    if value.__class__ is Symbol and value.operation.value is not None:
+        value = value.operation.value
     if isinstance(value, (list, tuple)):
-        return tuple(int(raw(n)) for n in value)
+        return tuple(map(length_of, value))
     return int(value) if not getattr(value, "shape", ()) else tuple(value.tolist())
 
 

@@ -10,7 +10,8 @@ from ..errors import ArgumentTypeError
 
 __all__ = [
     "DType", "as_dtype", "bool", "complex64", "complex128", "double", "float16", "float32",
-    "float64", "half", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float64", "half", "int8", "int16", "int32", "int64", "string", "uint8", "uint16", "uint32",
+    "uint64",
 ]
 
 
@@ -24,10 +25,10 @@ class DType:
 
     __slots__ = ("dtype", "kind", "name")
 
-    def __init__(self, dtype: numpy.dtype) -> None:
+    def __init__(self, dtype: numpy.dtype, name: str | None = None) -> None:
         self.dtype = dtype  # NumPy takes an object with this attribute wherever it takes a dtype
         self.kind = dtype.kind
-        self.name = dtype.name
+        self.name = name or dtype.name
 
     def __repr__(self) -> str:
         return f"tf.{self.name}"
@@ -87,6 +88,16 @@ class DType:
     def is_bool(self) -> Any:
         """Whether entries are true or false."""
         return self.kind == "b"
+
+    @property
+    def is_numeric(self) -> Any:
+        """Whether entries are numbers."""
+        return self.kind in "fciu"
+
+    @property
+    def limits(self) -> Any:
+        """The smallest and the largest number that an entry can be."""
+        return self.min, self.max
 
     @property
     def size(self) -> int:
@@ -156,4 +167,6 @@ int8, int16, int32, int64 = (_register(f"int{n}") for n in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (_register(f"uint{n}") for n in (8, 16, 32, 64))
 complex64, complex128 = _register("complex64"), _register("complex128")
 bool = _register("bool")
+string = _known["string"] = _known[numpy.dtype(object)] = DType(numpy.dtype(object), "string")
+_known[string] = _known[str] = _known[bytes] = string
 _known.update({float: float32, int: int32, complex: complex128, "half": half, "double": double})

@@ -8,9 +8,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ArgumentError, DtypeError, PositionError, PullbackError, ShapeError
+from ..errors import (
+    ArgumentError,
+    DtypeError,
+    PositionError,
+    PullbackError,
+    SessionError,
+    ShapeError,
+    UnknownNameError,
+)
 
-__all__ = ["InvalidArgumentError", "OpError"]
+__all__ = [
+    "AbortedError", "AlreadyExistsError", "CancelledError", "DataLossError",
+    "DeadlineExceededError", "FailedPreconditionError", "InternalError", "InvalidArgumentError",
+    "NotFoundError", "OpError", "OutOfRangeError", "PermissionDeniedError",
+    "ResourceExhaustedError", "UnauthenticatedError", "UnavailableError", "UnimplementedError",
+    "UnknownError",
+]
+
+OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND = range(6)
+ALREADY_EXISTS, PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION = range(6, 10)
+ABORTED, OUT_OF_RANGE, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS = range(10, 16)
+UNAUTHENTICATED = 16
 
 
 class OpError(PullbackError):
@@ -20,16 +39,58 @@ class OpError(PullbackError):
     no such thing
     """
 
-    def __init__(self, node_def: Any, op: Any, message: str, error_code: int = 2) -> None:
+    code = UNKNOWN
+
+    def __init__(
+        self, node_def: Any, op: Any, message: str, error_code: int | None = None
+    ) -> None:
         super().__init__(message)
-        self.node_def, self.op, self.message, self.error_code = node_def, op, message, error_code
+        self.node_def, self.op, self.message = node_def, op, message
+        self.error_code = self.code if error_code is None else error_code
 
 
 class InvalidArgumentError(OpError, ArgumentError):
     """An operation received an argument that it cannot take."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, error_code: int = 3) -> None:
-        super().__init__(node_def, op, message, error_code)
+    code = INVALID_ARGUMENT
+
+
+class FailedPreconditionError(OpError, SessionError):
+    """A variable was read that has no value yet."""
+
+    code = FAILED_PRECONDITION
+
+
+class NotFoundError(OpError, UnknownNameError):
+    """Something of a name, such as a file or a variable in it, is not there."""
+
+    code = NOT_FOUND
+
+
+class OutOfRangeError(OpError, PositionError):
+    """A place behind the end; a source that has no more to give."""
+
+    code = OUT_OF_RANGE
+
+
+def _family(name: str, code: int, doc: str) -> Any:
+    return type(name, (OpError,), {"__doc__": doc, "__module__": __name__, "code": code})
+
+
+AbortedError = _family("AbortedError", ABORTED, "An operation was aborted.")
+AlreadyExistsError = _family("AlreadyExistsError", ALREADY_EXISTS, "Something is there already.")
+CancelledError = _family("CancelledError", CANCELLED, "An operation was cancelled.")
+DataLossError = _family("DataLossError", DATA_LOSS, "Data cannot be recovered.")
+DeadlineExceededError = _family("DeadlineExceededError", DEADLINE_EXCEEDED, "It took too long.")
+InternalError = _family("InternalError", INTERNAL, "An invariant does not hold.")
+PermissionDeniedError = _family("PermissionDeniedError", PERMISSION_DENIED, "It is not allowed.")
+ResourceExhaustedError = _family(
+    "ResourceExhaustedError", RESOURCE_EXHAUSTED, "There is not enough of something."
+)
+UnauthenticatedError = _family("UnauthenticatedError", UNAUTHENTICATED, "Nobody knows who asks.")
+UnavailableError = _family("UnavailableError", UNAVAILABLE, "A service cannot be reached.")
+UnimplementedError = _family("UnimplementedError", UNIMPLEMENTED, "Something is not there.")
+UnknownError = _family("UnknownError", UNKNOWN, "An error of which nothing is known.")
 
 
 class _InvalidDtype(InvalidArgumentError, DtypeError):

@@ -7,8 +7,12 @@ from typing import Any
 import numpy
 
 from .. import ops
+from ..arrays.symbol import Symbol
+from ..core.symbols import whole
+from ..errors import SymbolError
 from .convert import axis_of, checked, matched, operand, shape_of
 from .errors import invalid
+from .indexed_slices import looked_up
 from .shaping import zeros
 
 __all__ = [
@@ -20,6 +24,7 @@ _ALL = numpy.s_[:]
 
 
 @checked
+@whole
 def gather(
     params: Any, indices: Any, validate_indices: Any = None, axis: Any = None,
     batch_dims: int = 0, name: str | None = None,
@@ -38,6 +43,8 @@ def gather(
     axis = axis + x.ndim if axis < 0 else axis
     _check_range(at, x.shape[axis], "gather")
     if batch_dims == 0:
+        if axis == 0:
+            looked_up(x)
         return ops.take(x, at, axis=axis)
     if axis != batch_dims:
         raise invalid("`gather`", f"axis={batch_dims}, the first after the batch", f"axis={axis}")
@@ -45,6 +52,7 @@ def gather(
 
 
 @checked
+@whole
 def gather_nd(
     params: Any, indices: Any, batch_dims: int = 0, name: str | None = None
 ) -> Any:
@@ -60,6 +68,7 @@ def gather_nd(
 
 
 @checked
+@whole
 def boolean_mask(
     tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask"
 ) -> Any:
@@ -76,6 +85,7 @@ def boolean_mask(
 
 
 @checked
+@whole
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     """The part of some sizes (-1: to the end) from a position on.
 
@@ -104,6 +114,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 
 
 @checked
+@whole
 def tensor_scatter_nd_add(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> Any:
@@ -118,6 +129,7 @@ def tensor_scatter_nd_add(
 
 
 @checked
+@whole
 def tensor_scatter_nd_update(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> Any:
@@ -135,7 +147,10 @@ def _positions(indices: Any) -> Any:
     return operand(indices, "iu", "indices")._data
 
 
-def _check_range(at: Any, length: int, who: str) -> None:
+def _check_range(at: Any, length: Any, who: str) -> None:
+    if at.__class__ is Symbol or length is None:
+        raise SymbolError(f"argument `indices` of `{who}`", "positions and a length to compare",
+                          "some that only the graph knows")
     if at.size and not (at.min() >= 0 and at.max() < length):
         raise invalid(f"argument `indices` of `{who}`", f"positions from 0 to {length - 1}",
                       f"from {at.min()} to {at.max()}")

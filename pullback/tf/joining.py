@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from .. import ops
+from ..core.symbols import whole
 from ..core.tensor import raw
 from .convert import axis_of, checked, matched, operand, shape_of
 from .errors import invalid
@@ -52,6 +53,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
 
 
 @checked
+@whole
 def split(
     value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None,
     name: str = "split",

@@ -7,15 +7,48 @@ from typing import Any
 
 from .. import ops
 from ..core.op import OPS
+from ..core.symbols import whole
 from . import strict
 from .convert import axis_of, checked, matched, operand
 from .errors import invalid
+from .indexed_slices import IndexedSlices, values_of
 from .math import l2_normalize as l2_normalize
 from .shaping import eye as eye
+from .solving import (
+    adjoint,
+    cholesky,
+    cholesky_solve,
+    cross,
+    det,
+    diag,
+    diag_part,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    expm,
+    inv,
+    logdet,
+    lstsq,
+    matrix_rank,
+    normalize,
+    pinv,
+    qr,
+    set_diag,
+    slogdet,
+    solve,
+    svd,
+    tensor_diag,
+    tensor_diag_part,
+    triangular_solve,
+)
 
 __all__ = [
-    "band_part", "einsum", "eye", "global_norm",
-    "l2_normalize", "matmul", "matrix_transpose", "matvec", "norm", "tensordot", "trace",
+    "adjoint", "band_part", "cholesky", "cholesky_solve", "cross", "det", "diag", "diag_part",
+    "eig", "eigh", "eigvals", "eigvalsh", "einsum", "expm", "eye", "global_norm", "inv",
+    "l2_normalize", "logdet", "lstsq", "matmul", "matrix_rank", "matrix_transpose", "matvec",
+    "norm", "normalize", "pinv", "qr", "set_diag", "slogdet", "solve", "svd", "tensor_diag",
+    "tensor_diag_part", "tensordot", "trace", "triangular_solve",
 ]
 
 
@@ -136,6 +169,7 @@ def band_part(input: Any, num_lower: int, num_upper: int, name: str | None = Non
 
 
 @checked
+@whole
 def trace(x: Any, name: str | None = None) -> Any:
     """The sum of the diagonal of a matrix, or of each of a stack.
 
@@ -158,6 +192,8 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     >>> clip_by_norm([3.0, 4.0], 1.0).numpy()
     array([0.6, 0.8], dtype=float32)
     """
+    if isinstance(t, IndexedSlices):
+        return t.with_values(clip_by_norm(t.values, clip_norm, axes))
     t, limit = matched("clip_by_norm", t, clip_norm)
     size = norm(t, axis=axes, keepdims=True)
     return t * limit / ops.maximum(size, limit)
@@ -169,7 +205,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
     >>> global_norm([[3.0], None, [4.0]]).numpy()
     np.float32(5.0)
     """
-    given = [operand(t) for t in t_list if t is not None]
+    given = [operand(values_of(t)) for t in t_list if t is not None]
     return OPS["vector_norm"](ops.concat([ops.reshape(t, (-1,)) for t in given], axis=0))
 
 
@@ -185,4 +221,5 @@ def clip_by_global_norm(
     size = global_norm(t_list) if use_norm is None else operand(use_norm)
     size, limit = matched("clip_by_global_norm", size, clip_norm)
     scale = limit / ops.maximum(size, limit)
-    return [None if t is None else operand(t) * scale for t in t_list], size
+    return [t.with_values(t.values * scale) if isinstance(t, IndexedSlices) else
+            None if t is None else operand(t) * scale for t in t_list], size

@@ -7,97 +7,114 @@ from typing import Any, NamedTuple
 
 from .. import ops
 from ..core.op import OPS
+from . import special as special
 from . import strict
-from .convert import as_tensor, axis_of, checked, matched, operand
-from .dtypes import array_dtype, float32, float64
-from .errors import invalid, wrong_dtype
-from .tensor import Members
+from .activations import log_softmax as log_softmax
+from .activations import softmax as softmax
+from .activations import softsign as softsign
+from .convert import axis_of, checked, matched, operand
+from .dtypes import array_dtype
+from .entrywise import binary, named, unary
+from .errors import invalid
+from .indexed_slices import IndexedSlices
+from .segments import (
+    bincount,
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
+from .special_functions import (
+    accumulate_n,
+    bessel_i0,
+    bessel_i0e,
+    bessel_i1,
+    bessel_i1e,
+    betainc,
+    confusion_matrix,
+    cumulative_logsumexp,
+    digamma,
+    erfcinv,
+    erfinv,
+    igamma,
+    igammac,
+    in_top_k,
+    invert_permutation,
+    is_non_decreasing,
+    is_strictly_increasing,
+    lbeta,
+    lgamma,
+    ndtri,
+    polygamma,
+    reciprocal_no_nan,
+    scalar_mul,
+    xdivy,
+    xlog1py,
+    zero_fraction,
+    zeta,
+)
 
 __all__ = [
-    "abs", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "asin", "asinh", "atan",
-    "atan2", "atanh", "ceil", "conj", "cos", "cosh", "count_nonzero", "cumprod",
-    "cumsum", "divide", "divide_no_nan", "equal", "erf", "erfc", "exp", "expm1", "floor",
-    "floordiv", "floormod", "greater", "greater_equal", "imag", "is_finite", "is_inf", "is_nan",
-    "l2_normalize", "less", "less_equal", "log", "log1p", "log_sigmoid", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply",
-    "multiply_no_nan", "negative", "nextafter", "not_equal", "polyval", "pow", "real",
-    "reciprocal", "reduce_all", "reduce_any", "reduce_euclidean_norm", "reduce_logsumexp",
-    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum",
-    "reduce_variance", "rint", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "softplus",
-    "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k", "truediv",
-    "xlogy",
+    "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "asin",
+    "asinh", "atan", "atan2", "atanh", "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e",
+    "betainc", "bincount", "ceil", "confusion_matrix", "conj", "cos", "cosh", "count_nonzero",
+    "cumprod", "cumsum", "cumulative_logsumexp", "digamma", "divide", "divide_no_nan", "equal",
+    "erf", "erfc", "erfcinv", "erfinv", "exp", "expm1", "floor", "floordiv", "floormod",
+    "greater", "greater_equal", "igamma", "igammac", "imag", "in_top_k", "invert_permutation",
+    "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_strictly_increasing",
+    "l2_normalize", "lbeta", "less", "less_equal", "lgamma", "log", "log1p", "log_sigmoid",
+    "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "mod", "multiply", "multiply_no_nan", "ndtri", "negative", "nextafter",
+    "not_equal", "polygamma", "polyval", "pow", "real", "reciprocal", "reciprocal_no_nan",
+    "reduce_all", "reduce_any", "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max",
+    "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum", "reduce_variance",
+    "rint", "round", "rsqrt", "scalar_mul", "segment_max", "segment_mean", "segment_min",
+    "segment_prod", "segment_sum", "sigmoid", "sign", "sin", "sinh", "softmax", "softplus",
+    "softsign", "special", "sqrt", "square", "squared_difference", "subtract", "tan", "tanh",
+    "top_k", "truediv", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
+    "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "xdivy",
+    "xlog1py", "xlogy", "zero_fraction", "zeta",
 ]
-
-_SINGLE, _DOUBLE = float32.dtype, float64.dtype
 
 # Functions of one tensor --------------------------------------------------------------------
 
-
-def _unary(name: str, kinds: str = "fc") -> Callable[..., Any]:
-    """The core's function of a tensor's entries, for some kinds of dtype."""
-    function = OPS[name] if name in OPS else getattr(ops, name)
-
-    def call(x: Any, name: str | None = None) -> Any:
-        if not isinstance(x, Members):
-            x = as_tensor(x)
-        dtype = x._data.dtype
-        if not (dtype is _SINGLE or dtype is _DOUBLE) and dtype.kind not in kinds:
-            raise wrong_dtype(call.__name__, dtype, kinds)
-        return function(x)
-
-    return _named(call, name, function)
-
-
-def _binary(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The strict operator as a function of anything that can be made a tensor."""
-
-    def call(x: Any, y: Any, name: str | None = None) -> Any:
-        if not isinstance(x, Members):
-            x, y = matched(method.__name__, x, y)
-        return method(x, y)
-
-    return _named(call, method.__name__, OPS.get(method.__name__))
-
-
-def _named(call: Any, name: str, function: Any) -> Any:
-    call.__name__ = call.__qualname__ = name
-    first = (function.__doc__ or "").partition("\n")[0] if function is not None else ""
-    call.__doc__ = f"{first or name}\n\nSee `pullback.{name}`."
-    if hasattr(function, "op"):
-        call.op = function.op
-    return call
-
-
-abs = _unary("abs", "fci")
-negative = _unary("negative", "fci")
-sign, square = _unary("sign", "fci"), _unary("square", "fci")
-exp, expm1, log, log1p = _unary("exp"), _unary("expm1"), _unary("log"), _unary("log1p")
-sqrt, rsqrt, reciprocal = _unary("sqrt"), _unary("rsqrt"), _unary("reciprocal")
-sin, cos, tan = _unary("sin"), _unary("cos"), _unary("tan")
-asin, acos, atan = _unary("asin"), _unary("acos"), _unary("atan")
-sinh, cosh, tanh = _unary("sinh"), _unary("cosh"), _unary("tanh")
-asinh, acosh, atanh = _unary("asinh"), _unary("acosh"), _unary("atanh")
-sigmoid, erf, erfc = _unary("sigmoid"), _unary("erf", "f"), _unary("erfc", "f")
-log_sigmoid, softplus = _unary("log_sigmoid", "f"), _unary("softplus", "f")
-floor, ceil, rint = _unary("floor", "f"), _unary("ceil", "f"), _unary("round", "f")
-round = _unary("round", "fi")
-real, imag, conj = _unary("real", "fc"), _unary("imag", "fc"), _unary("conj", "fci")
-angle = _unary("angle", "fc")
-is_nan, is_inf, is_finite = _unary("isnan", "f"), _unary("isinf", "f"), _unary("isfinite", "f")
-logical_not = _unary("logical_not", "b")
+abs = unary("abs", "fci")
+negative = unary("negative", "fci")
+sign, square = unary("sign", "fci"), unary("square", "fci")
+exp, expm1, log, log1p = unary("exp"), unary("expm1"), unary("log"), unary("log1p")
+sqrt, rsqrt, reciprocal = unary("sqrt"), unary("rsqrt"), unary("reciprocal")
+sin, cos, tan = unary("sin"), unary("cos"), unary("tan")
+asin, acos, atan = unary("asin"), unary("acos"), unary("atan")
+sinh, cosh, tanh = unary("sinh"), unary("cosh"), unary("tanh")
+asinh, acosh, atanh = unary("asinh"), unary("acosh"), unary("atanh")
+sigmoid, erf, erfc = unary("sigmoid"), unary("erf", "f"), unary("erfc", "f")
+log_sigmoid, softplus = unary("log_sigmoid", "f"), unary("softplus", "f")
+floor, ceil, rint = unary("floor", "f"), unary("ceil", "f"), unary("round", "f")
+round = unary("round", "fi")
+real, imag, conj = unary("real", "fc"), unary("imag", "fc"), unary("conj", "fci")
+angle = unary("angle", "fc")
+is_nan, is_inf, is_finite = unary("isnan", "f"), unary("isinf", "f"), unary("isfinite", "f")
+logical_not = unary("logical_not", "b")
 
 # Functions of two ---------------------------------------------------------------------------
 
-add, subtract, multiply = (_binary(f) for f in (strict.add, strict.subtract, strict.multiply))
-divide = truediv = _binary(strict.divide)
-floordiv, floormod = _binary(strict.floor_divide), _binary(strict.remainder)
+add, subtract, multiply = (binary(f) for f in (strict.add, strict.subtract, strict.multiply))
+divide = truediv = binary(strict.divide)
+floordiv, floormod = binary(strict.floor_divide), binary(strict.remainder)
 mod = floormod
-pow, atan2 = _binary(strict.power), _binary(strict.atan2)
-maximum, minimum = _binary(strict.maximum), _binary(strict.minimum)
-less, less_equal = _binary(strict.less), _binary(strict.less_equal)
-greater, greater_equal = _binary(strict.greater), _binary(strict.greater_equal)
-equal, not_equal = _binary(strict.equal), _binary(strict.not_equal)
-nextafter = _binary(strict.nextafter)
+pow, atan2 = binary(strict.power), binary(strict.atan2)
+maximum, minimum = binary(strict.maximum), binary(strict.minimum)
+less, less_equal = binary(strict.less), binary(strict.less_equal)
+greater, greater_equal = binary(strict.greater), binary(strict.greater_equal)
+equal, not_equal = binary(strict.equal), binary(strict.not_equal)
+nextafter = binary(strict.nextafter)
 
 
 def _logical(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,7 +122,7 @@ def _logical(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         x, y = matched(call.__name__, x, y)
         return method(operand(x, "b", call.__name__), y)
 
-    return _named(call, name, OPS[name])
+    return named(call, name, OPS[name])
 
 
 logical_and = _logical("logical_and", strict.logical_and)
@@ -194,7 +211,7 @@ def _reduction(name: str, core: str, kinds: str) -> Callable[..., Any]:
         x = operand(input_tensor, kinds, call.__name__)
         return function(x, axis=axis_of(axis), keepdims=keepdims)
 
-    call = checked(_named(call, name, function))
+    call = checked(named(call, name, function))
     call.__doc__ = f"{(function.__doc__ or '').partition(chr(10))[0]}\n\nSee `pullback.{core}`."
     return call
 
@@ -210,7 +227,7 @@ def _total(name: str, core: str) -> Callable[..., Any]:
         dtype = x._data.dtype if x._data.dtype.kind in "iu" else None
         return function(x, axis=axis_of(axis), dtype=dtype, keepdims=keepdims)
 
-    return checked(_named(call, name, function))
+    return checked(named(call, name, function))
 
 
 reduce_sum, reduce_prod = _total("reduce_sum", "sum"), _total("reduce_prod", "prod")
@@ -275,7 +292,7 @@ def _running(name: str, core: str) -> Callable[..., Any]:
             out = out[(*(slice(None),) * at, slice(0, -1))]
         return ops.flip(out, axis=axis) if reverse else out
 
-    return checked(_named(call, name, function))
+    return checked(named(call, name, function))
 
 
 cumsum = _running("cumsum", "cumulative_sum")
@@ -291,9 +308,10 @@ def _extreme(name: str) -> Callable[..., Any]:
     ) -> Any:
         x = operand(input, "fiub", call.__name__)
         found = OPS[call.__name__](x, axis=0 if axis is None else axis_of(axis))
-        return ops.astype(found, array_dtype(output_type))
+        wanted = array_dtype(output_type)
+        return found if found._data.dtype == wanted else ops.astype(found, wanted)
 
-    return checked(_named(call, name, OPS[name]))
+    return checked(named(call, name, OPS[name]))
 
 
 argmax, argmin = _extreme("argmax"), _extreme("argmin")
@@ -330,6 +348,8 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     >>> clip_by_value([-3.0, 0.5, 3.0], -1.0, 1.0).numpy()
     array([-1. ,  0.5,  1. ], dtype=float32)
     """
+    if isinstance(t, IndexedSlices):
+        return t.with_values(clip_by_value(t.values, clip_value_min, clip_value_max))
     t, low, high = matched("clip_by_value", t, clip_value_min, clip_value_max)
     return ops.clip(operand(t, "fiu", "clip_by_value"), low, high)
 

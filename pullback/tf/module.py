@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from ..errors import ArgumentError
+from .scopes import name_scope, scoped
 from .variable import Variable
 
 __all__ = ["Module"]
@@ -27,6 +28,9 @@ class Module:
 
     def __init__(self, name: str | None = None) -> None:
         self._name = name or re.sub(r"(?<=.)([A-Z])", r"_\1", type(self).__name__).lower()
+        if not self._name.isidentifier():
+            raise ArgumentError("argument `name` of tf.Module", "a name of Python's", repr(name))
+        self._scope = name_scope(scoped(self._name) + "/")
 
     @property
     def name(self) -> str:
@@ -54,10 +58,9 @@ class Module:
         return tuple(m for m in self._parts() if isinstance(m, Module))
 
     @property
-    @contextmanager
-    def name_scope(self) -> Iterator[None]:
-        """A context that changes nothing: names are not prefixed here."""
-        yield
+    def name_scope(self) -> name_scope:
+        """A block in which variables' names begin with the module's."""
+        return self._scope
 
     @classmethod
     def with_name_scope(cls, method: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,8 +20,10 @@ from .dtypes import array_dtype, float32
 from .tensor import Tensor
 
 __all__ = [
-    "Generator", "normal", "set_seed", "shuffle", "stateless_normal", "stateless_uniform",
-    "truncated_normal", "uniform",
+    "Generator", "categorical", "fold_in", "get_global_generator", "normal",
+    "set_global_generator", "set_seed", "shuffle", "split", "stateless_categorical",
+    "stateless_normal", "stateless_truncated_normal", "stateless_uniform", "truncated_normal",
+    "uniform",
 ]
 
 
@@ -202,7 +204,7 @@ def _truncated(core: _core.Generator, shape: Any, mean: Any, stddev: Any, dtype:
                 noise = numpy.where(far, core.normal(size, dtype=dtype)._data, noise)
         return noise
 
-    noise = wrap(Tensor, batching.drawn(draw, shape_of(shape), "truncated_normal"))
+    noise = wrap(Tensor, batching.drawn(draw, shape_of(shape), "truncated_normal", dtype))
     return noise * _parameter(stddev, dtype) + _parameter(mean, dtype)
 
 
@@ -214,3 +216,12 @@ def _outside() -> Iterator[None]:
         yield
     finally:
         batching.leave(token)
+
+
+from .sampling import categorical as categorical  # noqa: E402  # it is made of what is above
+from .sampling import fold_in as fold_in  # noqa: E402
+from .sampling import get_global_generator as get_global_generator  # noqa: E402
+from .sampling import set_global_generator as set_global_generator  # noqa: E402
+from .sampling import split as split  # noqa: E402
+from .sampling import stateless_categorical as stateless_categorical  # noqa: E402
+from .sampling import stateless_truncated_normal as stateless_truncated_normal  # noqa: E402

@@ -2,81 +2,143 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
 
+from ..arrays.symbol import AnyShape
 from ..errors import ShapeError
 
 __all__ = ["TensorShape"]
 
 
-class TensorShape(tuple[int, ...]):
+class TensorShape(tuple[Any, ...]):
     """The lengths of a tensor's axes; a tuple that lists are equal to as well.
+
+    A length that a graph does not know is None; of a shape made of None nothing is known.
 
     >>> shape = TensorShape([2, 3])
     >>> shape, shape.rank, shape.as_list(), shape == [2, 3]
     (TensorShape([2, 3]), 2, [2, 3], True)
+    >>> TensorShape([None, 3]), TensorShape(None)
+    (TensorShape([None, 3]), TensorShape(None))
     """
 
     __slots__ = ()
 
-    def __new__(cls, dims: Iterable[int]) -> TensorShape:
-        """A shape of anything that can be counted through."""
-        return super().__new__(cls, (int(n) for n in dims))
+    def __new__(cls, dims: Iterable[Any] | int | None) -> TensorShape:
+        """A shape of anything that can be counted through; of a number, a vector's."""
+        if dims is None or isinstance(dims, (AnyShape, _Unknown)):
+            return tuple.__new__(_Unknown)
+        if isinstance(dims, int):
+            dims = (dims,)
+        return tuple.__new__(cls, [_length(n) for n in dims])
 
     @property
-    def rank(self) -> int:
-        """The number of axes."""
+    def rank(self) -> int | None:
+        """The number of axes; None where that is not known."""
         return len(self)
 
-    ndims = rank
+    @property
+    def ndims(self) -> int | None:
+        """The number of axes; None where that is not known."""
+        return self.rank
 
     @property
-    def dims(self) -> list[int]:
-        """The lengths."""
+    def dims(self) -> list[Any] | None:
+        """The lengths; None where not even their number is known."""
         return list(self)
 
-    def as_list(self) -> list[int]:
-        """The lengths as a list."""
+    def as_list(self) -> list[Any]:
+        """The lengths as a list, with None for one that is not known.
+
+        Raises `ShapeError` (a `ValueError`) where not even their number is known.
+        """
         return list(self)
 
-    def num_elements(self) -> int:
-        """The number of entries."""
+    def num_elements(self) -> int | None:
+        """The number of entries; None where that is not known."""
         total = 1
         for n in self:
+            if n is None:
+                return None
             total *= n
         return total
 
     def is_fully_defined(self) -> bool:
-        """True: every length is known."""
-        return True
+        """Whether every length is known."""
+        return None not in self
 
-    def is_compatible_with(self, other: Iterable[int | None]) -> bool:
-        """Whether another shape has these lengths, or None where it does not say."""
-        given = tuple(other)
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether a tensor could have both shapes: None, in either, is any length."""
+        given = TensorShape(other)
+        if given.rank is None:
+            return True
         return len(given) == len(self) and all(
-            n is None or n == m for n, m in zip(given, self, strict=True)
+            n is None or m is None or n == m for n, m in zip(given, self, strict=True)
         )
 
-    def assert_is_compatible_with(self, other: Iterable[int | None]) -> None:
+    def assert_is_compatible_with(self, other: Any) -> None:
         """Raise a `ShapeError` (a `ValueError`) unless `is_compatible_with`."""
-        given = tuple(other)
-        if not self.is_compatible_with(given):
-            raise ShapeError("shape", f"one that {given} describes", str(tuple(self)))
+        if not self.is_compatible_with(other):
+            raise ShapeError("shape", f"one that {TensorShape(other)} describes", str(self))
 
-    def concatenate(self, other: Iterable[int]) -> TensorShape:
+    def assert_has_rank(self, rank: int) -> None:
+        """Raise a `ShapeError` (a `ValueError`) for another number of axes."""
+        if self.rank not in (None, rank):
+            raise ShapeError("shape", f"{rank} axes", str(self))
+
+    def assert_is_fully_defined(self) -> None:
+        """Raise a `ShapeError` (a `ValueError`) unless every length is known."""
+        if not self.is_fully_defined():
+            raise ShapeError("shape", "one that is known", str(self))
+
+    def with_rank(self, rank: int) -> TensorShape:
+        """This shape, which must have so many axes; of an unknown one, so many unknown lengths."""
+        self.assert_has_rank(rank)
+        return TensorShape([None] * rank) if self.rank is None else self
+
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        """This shape; a `ShapeError` (a `ValueError`) for fewer axes."""
+        if self.rank is not None and self.rank < rank:
+            raise ShapeError("shape", f"{rank} axes or more", str(self))
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """This shape; a `ShapeError` (a `ValueError`) for more axes."""
+        if self.rank is not None and self.rank > rank:
+            raise ShapeError("shape", f"{rank} axes at most", str(self))
+        return self
+
+    def assert_same_rank(self, other: Any) -> None:
+        """Raise a `ShapeError` (a `ValueError`) for another number of axes than the other's."""
+        if None not in (self.rank, TensorShape(other).rank):
+            self.assert_has_rank(len(TensorShape(other)))
+
+    def merge_with(self, other: Any) -> TensorShape:
+        """All that two shapes of one tensor say.
+
+        Raises `ShapeError` (a `ValueError`) where they contradict each other.
+        """
+        given = TensorShape(other)
+        self.assert_is_compatible_with(given)
+        if given.rank is None or self.rank is None:
+            return self if given.rank is None else given
+        return TensorShape([m if n is None else n for n, m in zip(self, given, strict=True)])
+
+    def concatenate(self, other: Any) -> TensorShape:
         """These lengths and then the other's."""
-        return TensorShape((*self, *other))
+        given = TensorShape(other)
+        return given if given.rank is None else TensorShape((*self, *given))
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
         return TensorShape(found) if isinstance(key, slice) else found
 
     def __add__(self, other: Any) -> Any:
-        return TensorShape((*self, *other))
+        return self.concatenate(other)
 
     def __radd__(self, other: Any) -> Any:
-        return TensorShape((*other, *self))
+        return TensorShape(other).concatenate(self)
 
     def __eq__(self, other: Any) -> Any:
         return tuple.__eq__(self, tuple(other) if isinstance(other, list) else other)
@@ -90,4 +152,76 @@ class TensorShape(tuple[int, ...]):
         return f"TensorShape({list(self)})"
 
     def __str__(self) -> str:
-        return str(tuple(self))
+        return f"({self[0]},)" if len(self) == 1 else f"({', '.join(map(str, self))})"
+
+
+def _length(n: Any) -> int | None:
+    n = getattr(n, "value", n)  # of a Dimension
+    return None if n is None else int(n)
+
+
+class _Unknown(TensorShape):
+    """A shape of which nothing is known."""
+
+    __slots__ = ()
+
+    rank = None
+
+    @property
+    def dims(self) -> None:
+        """None."""
+        return None
+
+    def _refuse(self) -> NoReturn:
+        raise ShapeError("the lengths of a shape", "a number of axes that is known",
+                         "TensorShape(None)", "give the placeholder a shape, or use set_shape")
+
+    def as_list(self) -> Any:
+        """An error: there is no list of lengths."""
+        self._refuse()
+
+    def num_elements(self) -> None:
+        """None: it is not known."""
+        return None
+
+    def is_fully_defined(self) -> bool:
+        """False."""
+        return False
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """True: it may be any shape."""
+        return True
+
+    def concatenate(self, other: Any) -> TensorShape:
+        """Of which nothing is known either."""
+        return self
+
+    def __len__(self) -> int:
+        self._refuse()
+
+    def __iter__(self) -> Iterator[Any]:
+        self._refuse()
+
+    def __getitem__(self, key: Any) -> Any:
+        return TensorShape(None) if isinstance(key, slice) else None
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __eq__(self, other: Any) -> Any:
+        return isinstance(other, _Unknown) or other is None
+
+    __hash__ = tuple.__hash__
+
+    def __repr__(self) -> str:
+        return "TensorShape(None)"
+
+    def __str__(self) -> str:
+        return "<unknown>"
+
+
+def shape_known(shape: Any) -> TensorShape:
+    """The shape of an array or a symbol, as it is."""
+    if isinstance(shape, AnyShape):
+        return tuple.__new__(_Unknown)
+    return tuple.__new__(TensorShape, shape)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy
 
 from .. import ops
+from ..arrays.symbol import AnyShape, is_open
 from ..core.op import OPS
+from ..core.symbols import beside, symbols_in, whole
 from ..core.tensor import raw, wrap
 from .convert import as_tensor, axis_of, checked, matched, operand, shape_of
 from .dtypes import array_dtype, as_dtype
@@ -32,7 +34,10 @@ def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
     >>> zeros([2]).numpy()
     array([0., 0.], dtype=float32)
     """
-    return wrap(Tensor, ops.zeros(shape_of(shape), dtype=array_dtype(dtype))._data)
+    size, kind = shape_of(shape), array_dtype(dtype)
+    if symbols_in(size):
+        return broadcast_to(wrap(Tensor, numpy.zeros((), kind)), size)
+    return wrap(Tensor, ops.zeros(size, dtype=kind)._data)
 
 
 def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
@@ -41,7 +46,10 @@ def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
     >>> ones([2]).numpy()
     array([1., 1.], dtype=float32)
     """
-    return wrap(Tensor, ops.ones(shape_of(shape), dtype=array_dtype(dtype))._data)
+    size, kind = shape_of(shape), array_dtype(dtype)
+    if symbols_in(size):
+        return broadcast_to(wrap(Tensor, numpy.ones((), kind)), size)
+    return wrap(Tensor, ops.ones(size, dtype=kind)._data)
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Any:
@@ -87,6 +95,7 @@ def eye(
     )
 
 
+@whole
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
 ) -> Any:
@@ -117,6 +126,7 @@ def linspace(start: Any, stop: Any, num: int, name: str | None = None, axis: int
     return ops.stack([start + (stop - start) * f for f in fractions], axis=axis)
 
 
+@whole
 def one_hot(
     indices: Any, depth: int, on_value: Any = None, off_value: Any = None, axis: int | None = None,
     dtype: Any = None, name: str | None = None,
@@ -152,7 +162,10 @@ def shape(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
     >>> shape([[1.0, 2.0]]).numpy()
     array([1, 2], dtype=int32)
     """
-    return wrap(Tensor, numpy.array(operand(input)._data.shape, array_dtype(out_type)))
+    x = operand(input)
+    if is_open(x._data.shape):
+        return ops.astype(ops.shape(x), array_dtype(out_type))
+    return wrap(Tensor, numpy.array(x._data.shape, array_dtype(out_type)))
 
 
 def size(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
@@ -161,7 +174,10 @@ def size(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
     >>> size([[1.0, 2.0]]).numpy()
     np.int32(2)
     """
-    return wrap(Tensor, numpy.array(operand(input).size, array_dtype(out_type)))
+    x = operand(input)
+    if is_open(x._data.shape):
+        return ops.astype(ops.prod(ops.shape(x)), array_dtype(out_type))
+    return wrap(Tensor, numpy.array(x.size, array_dtype(out_type)))
 
 
 def rank(input: Any, name: str | None = None) -> Any:
@@ -170,7 +186,10 @@ def rank(input: Any, name: str | None = None) -> Any:
     >>> rank([[1.0, 2.0]]).numpy()
     np.int32(2)
     """
-    return wrap(Tensor, numpy.array(operand(input).ndim, "int32"))
+    x = operand(input)
+    if isinstance(x._data.shape, AnyShape):
+        return ops.astype(ops.shape(ops.shape(x)), numpy.dtype("int32"))[0]
+    return wrap(Tensor, numpy.array(x.ndim, "int32"))
 
 
 # Converting ---------------------------------------------------------------------------------
@@ -264,10 +283,12 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
     >>> broadcast_to([1.0], [3]).numpy()
     array([1., 1., 1.], dtype=float32)
     """
-    return ops.broadcast_to(operand(input), shape_of(shape))
+    size = shape_of(shape)
+    return ops.broadcast_to(beside(operand(input), size), size)
 
 
 @checked
+@whole
 def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
     """Laid out several times along each axis.
 
@@ -315,6 +336,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
 
 
 @checked
+@whole
 def pad(
     tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0,
     name: str | None = None,
@@ -332,9 +354,10 @@ def pad(
         return ops.pad(x, widths, constant_values=raw(constant_values))
     if mode.upper() not in ("REFLECT", "SYMMETRIC"):
         raise invalid("argument `mode` of `pad`", "CONSTANT, REFLECT or SYMMETRIC", repr(mode))
+    how: Any = mode.lower()
     for axis, pair in enumerate(widths):
         places: Any = numpy.arange(x.shape[axis])
-        order = numpy.pad(places, pair, mode=mode.lower())  # type: ignore[call-overload]
+        order = numpy.pad(places, pair, mode=how)
         x = ops.take(x, order, axis=axis)
     return x
 

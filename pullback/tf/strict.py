@@ -25,7 +25,7 @@ Binary = Callable[[Any, Any], Any]
 
 def _arithmetic(name: str) -> Binary:
     """For everything but booleans; `self` is a tensor of this door."""
-    operate = OPS[name].op.operate  # type: ignore[attr-defined]
+    operate = OPS[name].op.operate
 
     def method(self: Any, other: Any) -> Any:
         dtype = self._data.dtype
@@ -122,7 +122,7 @@ def _matmul() -> Binary:
 
 def _comparison(name: str, answer: bool) -> Binary:
     """`==` or `!=`: of shapes that do not fit, and of None, the answer is plain."""
-    general = _general(name, "bfciu")
+    general = _general(name, "bfciuO")
 
     def method(self: Any, other: Any) -> Any:
         if other is None:

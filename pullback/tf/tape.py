@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from warnings import warn
 
@@ -15,6 +15,7 @@ from ..custom.override import register_gradient as RegisterGradient
 from ..errors import ArgumentError
 from ..tape import GradientTape as CoreTape
 from ..trees import flatten, leaves
+from .indexed_slices import Slices, Sparse, slicewise
 
 __all__ = [
     "GradientTape", "RegisterGradient", "UnconnectedGradients", "custom_gradient",
@@ -63,6 +64,8 @@ class GradientTape(CoreTape):
     tf.Tensor(6.0, shape=(), dtype=float32)
     """
 
+    _slicewise: Collection[Any] = ()
+
     def watch(self, tensor: Any) -> None:
         """Follow a tensor, or every tensor of a nested structure, from now on.
 
@@ -85,10 +88,15 @@ class GradientTape(CoreTape):
     def gradient(
         self, target: Any, sources: Any, output_gradients: Any = None,
         unconnected_gradients: Any = UnconnectedGradients.NONE, overrides: Any = None,
+        dense: bool = False,
     ) -> Any:
         """The gradient of the targets' sum with respect to each source, in the sources' structure.
 
         See `pullback.GradientTape.gradient`; `overrides` takes TensorFlow's operation types too.
+        Of a variable or watched tensor that only `tf.gather` and `tf.nn.embedding_lookup` were
+        asked of, the gradient is `tf.IndexedSlices`; with `dense=True` it is a tensor.
+
+        Raises `ArgumentError` (a `ValueError`) for a target or a source that is no tensor.
         """
         if isinstance(overrides, Mapping):
             overrides = {_core_name(k): v for k, v in overrides.items()}
@@ -98,10 +106,24 @@ class GradientTape(CoreTape):
             if left_out:
                 _warn_of(s, "source")
         asked = [s for s, left_out in zip(flat, exact, strict=True) if not left_out]
-        found = iter(super().gradient(
-            target, asked, output_gradients, unconnected_gradients, overrides
-        ))
+        self._slicewise = () if dense else slicewise(asked)
+        try:
+            found = iter(super().gradient(
+                target, asked, output_gradients, unconnected_gradients, overrides
+            ))
+        finally:
+            self._slicewise = ()
         return rebuild([None if left_out else next(found) for left_out in exact])
+
+    def _rules(self, overrides: Any) -> Any:
+        rules = super()._rules(overrides)
+        return Sparse(set(self._slicewise), rules) if self._slicewise else rules
+
+    def _answer(self, source: Any, node: Any, found: dict[Any, Any], zero: bool) -> Any:
+        slices = found.get(node)
+        return slices.public() if slices.__class__ is Slices else (
+            super()._answer(source, node, found, zero)
+        )
 
 
 def _warn_of(x: Any, role: str) -> None:

@@ -14,7 +14,7 @@ from ..ops.indexing import getitem
 from . import strict
 from .dtypes import DType, _known, as_dtype
 from .errors import translated, wrong_dtype
-from .shapes import TensorShape
+from .shapes import TensorShape, shape_known
 from .values import array_of, like
 
 __all__ = ["Tensor"]
@@ -68,7 +68,10 @@ class Members:
     @property
     def shape(self) -> TensorShape:
         """The lengths of the axes."""
-        return tuple.__new__(TensorShape, self._data.shape)
+        shape = self._data.shape
+        return tuple.__new__(TensorShape, shape) if shape.__class__ is tuple else (
+            shape_known(shape)
+        )
 
     def get_shape(self) -> TensorShape:
         """The lengths of the axes."""
@@ -155,7 +158,8 @@ class Members:
         """`array * x` takes the dtype of x; other functions of NumPy's are the core's."""
         function = _UFUNCS.get(ufunc.__name__)
         if function is None or method != "__call__" or how:
-            return super().__array_ufunc__(ufunc, method, *inputs, **how)  # type: ignore[misc]
+            inherited: Any = super()
+            return inherited.__array_ufunc__(ufunc, method, *inputs, **how)
         first, second = inputs
         if not isinstance(first, CoreTensor):
             dtype = self._data.dtype
@@ -200,6 +204,14 @@ class Tensor(Members, CoreTensor):
     """
 
     __slots__ = ()
+    _constant = True
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        made = super().__array__(dtype, copy)
+        if not copy:  # it may be a view
+            made = made.view()
+            made.flags.writeable = False
+        return made
 
     def __repr__(self) -> str:
         if isinstance(self._data, Batched):
@@ -212,7 +224,7 @@ class Tensor(Members, CoreTensor):
     def __str__(self) -> str:
         if isinstance(self._data, Batched):
             return repr(self)
-        return f"tf.Tensor({self.numpy()}, shape={self.shape}, dtype={self.dtype.name})"
+        return f"tf.Tensor({self.numpy()!s}, shape={self.shape}, dtype={self.dtype.name})"
 
 
 Tensor._out = Tensor

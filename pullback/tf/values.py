@@ -33,6 +33,8 @@ def like(value: Any, dtype: Any, who: str) -> Any:
     takes = _TAKES.get(value.__class__)
     if takes is not None and dtype.kind in takes:
         return value
+    if hasattr(value, "_as_tensor"):
+        return value._as_tensor()
     try:
         return array_of(value, dtype)
     except TypeError:
@@ -45,6 +47,8 @@ def array_of(value: Any, dtype: Any = None) -> Any:
     Raises `ArgumentError` for None and ragged sequences, `ArgumentTypeError` for what is no number
     and for numbers that the dtype cannot hold.
     """
+    if is_array(value) and value.dtype.kind in "US":
+        value = value.tolist()
     if is_array(value):
         return value if dtype is None else adapters[value.__class__].asarray(value, dtype)
     if value is None:
@@ -57,6 +61,8 @@ def array_of(value: Any, dtype: Any = None) -> Any:
         raise ArgumentError("conversion to a tensor", "sequences of one length",
                             f"a ragged one: {error}") from None
     kind = natural.dtype.kind
+    if kind in "USO" and _is_text(value):
+        return _texts(value, dtype)
     if kind not in _RANK:
         raise _unfit(value, "numbers or booleans")
     if dtype is None:
@@ -67,6 +73,24 @@ def array_of(value: Any, dtype: Any = None) -> Any:
         return numpy.array(value, dtype)
     except OverflowError:
         raise _unfit(value, f"values of dtype {dtype}") from None
+
+
+def _is_text(value: Any) -> bool:
+    """Whether something is text, or a nested sequence of it."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(map(_is_text, value))
+    return isinstance(value, (str, bytes))
+
+
+def _texts(value: Any, dtype: Any) -> Any:
+    """An array of bytes, which is what a tensor of texts has."""
+    if dtype is not None and dtype.kind != "O":
+        raise _unfit(value, f"values of dtype {dtype}")
+    made = numpy.array(value, dtype=object)
+    flat = [v.encode() if isinstance(v, str) else v for v in made.reshape(-1)]
+    found = numpy.empty(made.shape, dtype=object)
+    found.reshape(-1)[:] = flat
+    return found
 
 
 def _as_python(value: Any, natural: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from ..core.tensor import Tensor as CoreTensor
@@ -12,13 +13,27 @@ from ..variable import Variable as CoreVariable
 from .convert import constant, shape_of
 from .dtypes import array_dtype
 from .errors import translated
+from .scopes import scoped
+from .sparse_updates import SparseUpdates
 from .tensor import Members, Tensor
 from .values import array_of
 
-__all__ = ["Variable"]
+__all__ = ["Variable", "VariableAggregation", "VariableSynchronization"]
 
 
-class Variable(Members, CoreVariable):
+class VariableSynchronization(enum.Enum):
+    """When copies of a variable are brought together; there is one copy here."""
+
+    AUTO, NONE, ON_WRITE, ON_READ = range(4)
+
+
+class VariableAggregation(enum.Enum):
+    """How copies of a variable are brought together; there is one copy here."""
+
+    NONE, SUM, MEAN, ONLY_FIRST_REPLICA = range(4)
+
+
+class Variable(Members, SparseUpdates, CoreVariable):
     """A tensor that training changes; tapes watch it unless it is not trainable.
 
     initial_value  what `tf.constant` takes, or a function without arguments that returns it
@@ -65,13 +80,23 @@ class Variable(Members, CoreVariable):
         if shape is not None and shape_of(shape) != tuple(array.shape):
             raise ArgumentError("tf.Variable", f"a value of shape {shape_of(shape)}",
                                 f"shape {tuple(array.shape)}")
-        super().__init__(array, trainable is not False, name)
+        super().__init__(array, trainable is not False, scoped(name or "Variable"))
         self.constraint = constraint
 
     @property
     def name(self) -> str:
         """The name it was given, or `Variable`, and `:0`."""
         return f"{super().name}:0"
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        """There is one copy."""
+        return VariableSynchronization.AUTO
+
+    @property
+    def aggregation(self) -> VariableAggregation:
+        """There is one copy."""
+        return VariableAggregation.NONE
 
     @property
     def initial_shape(self) -> Any:

@@ -4,6 +4,8 @@ Names, defaults, argument orders and error families over the core, which compute
 Dtypes are NumPy's, memory is the processor's, and random streams are this library's own.
 """
 
+from typing import Any as _Any
+
 from ..core.state import enable_grad as enable_grad
 from ..core.state import inference_mode as inference_mode
 from ..core.state import is_grad_enabled as is_grad_enabled
@@ -16,21 +18,65 @@ from ..ops import nan as nan
 from ..ops import newaxis as newaxis
 from ..ops import pi as pi
 from . import autograd as autograd
+from . import cuda as cuda
+from . import fft as fft
 from . import func as func
+from . import linalg as linalg
 from . import methods as methods
 from . import nn as nn
 from . import optim as optim
+from . import random as random
+from . import special as special
 from . import utils as utils
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .creation import *
+from .draws import *
 from .dtypes import *
 from .elementwise import *
 from .func import vmap as vmap
+from .functions import *
 from .indexing import *
+from .inplace import *
+from .joining import *
+from .nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
+from .nn.functional import avg_pool1d as avg_pool1d
+from .nn.functional import bilinear as bilinear
+from .nn.functional import celu as celu
+from .nn.functional import channel_shuffle as channel_shuffle
+from .nn.functional import conv1d as conv1d
+from .nn.functional import conv2d as conv2d
+from .nn.functional import conv3d as conv3d
+from .nn.functional import conv_transpose1d as conv_transpose1d
+from .nn.functional import conv_transpose2d as conv_transpose2d
+from .nn.functional import cosine_similarity as cosine_similarity
+from .nn.functional import dropout as dropout
+from .nn.functional import group_norm as group_norm
+from .nn.functional import hardshrink as hardshrink
+from .nn.functional import layer_norm as layer_norm
+from .nn.functional import max_pool1d as max_pool1d
+from .nn.functional import max_pool2d as max_pool2d
+from .nn.functional import max_pool3d as max_pool3d
+from .nn.functional import pairwise_distance as pairwise_distance
+from .nn.functional import pixel_shuffle as pixel_shuffle
+from .nn.functional import pixel_unshuffle as pixel_unshuffle
+from .nn.functional import prelu as prelu
+from .nn.functional import rms_norm as rms_norm
+from .nn.functional import selu as selu
+from .ordering import *
+from .placing import *
+from .products import *
+from .random import *
 from .reductions import *
+from .serialization import load as load
+from .serialization import save as save
+from .settings import *
 from .shaping import *
+from .statistics import *
 from .tensor import Size as Size
 from .tensor import Tensor as Tensor
 from .tensor import device as device
+from .views import *
 
 
 def is_floating_point(input: Tensor) -> object:
@@ -51,3 +97,18 @@ def numel(input: Tensor) -> object:
 def detach(input: Tensor) -> object:
     """The same values, sharing memory, with no history."""
     return input.detach()
+
+
+def is_signed(input: _Any) -> object:
+    """Whether the dtype of a tensor has negative numbers."""
+    return input.is_signed()
+
+
+def is_nonzero(input: _Any) -> object:
+    """Whether the one entry of a tensor is not zero."""
+    return input.is_nonzero()
+
+
+def is_same_size(input: _Any, other: _Any) -> object:
+    """Whether two tensors have one shape."""
+    return input.is_same_size(other)

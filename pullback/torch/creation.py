@@ -20,10 +20,10 @@ from .shaping import lengths
 from .tensor import Tensor, tensor_of
 
 __all__ = [
-    "Generator", "arange", "as_tensor", "asarray", "bernoulli", "empty", "empty_like", "eye",
-    "from_numpy", "full", "full_like", "is_tensor", "linspace", "logspace", "manual_seed", "normal",
-    "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
-    "randperm", "scalar_tensor", "seed", "tensor", "zeros", "zeros_like",
+    "arange", "as_tensor", "asarray", "bernoulli", "empty", "empty_like", "eye", "from_numpy",
+    "frombuffer", "full", "full_like", "is_tensor", "linspace", "logspace", "normal", "ones",
+    "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+    "randperm", "scalar_tensor", "tensor", "zeros", "zeros_like",
 ]
 
 
@@ -69,6 +69,13 @@ def from_numpy(ndarray: Any) -> Any:
     tensor([1., 1.], dtype=float64)
     """
     return made(ndarray)
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Any:
+    """A tensor that shares memory with an object that has Python's buffer interface."""
+    return made(numpy.frombuffer(buffer, numpy.dtype(dtype), count, offset), requires_grad)
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
@@ -185,36 +192,6 @@ def logspace(
 
 
 # Random -------------------------------------------------------------------------------------
-
-
-class Generator(core_random.Generator):
-    """A stream of random numbers that can be seeded; the numbers are not PyTorch's.
-
-    >>> g = Generator().manual_seed(0)
-    >>> randn(2, generator=g).shape
-    torch.Size([2])
-    """
-
-    __slots__ = ()
-
-    def __init__(self, device: Any = "cpu") -> None:
-        super().__init__()
-
-    def manual_seed(self, seed: int) -> Generator:
-        """Start the stream of a seed, and return the generator."""
-        self.seed(seed)
-        return self
-
-
-def manual_seed(seed: int) -> Any:
-    """Start the stream that random functions draw from where no generator is given."""
-    core_random.seed(seed)
-    return core_random.default_generator()
-
-
-def seed() -> None:
-    """Start that stream at a place that is different each time."""
-    core_random.seed(None)
 
 
 def drawn(kind: str, shape: Any, dtype: Any, generator: Any) -> Any:

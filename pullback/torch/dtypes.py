@@ -18,7 +18,7 @@ from ..core.tensor import inexact_dtypes
 from ..errors import DtypeError
 
 __all__ = [
-    "bool", "cdouble", "cfloat", "complex64", "complex128", "double", "finfo",
+    "bool", "can_cast", "cdouble", "cfloat", "complex64", "complex128", "double", "finfo",
     "float", "float16", "float32", "float64", "get_default_dtype", "half", "iinfo", "int",
     "int8", "int16", "int32", "int64", "long", "promote_types", "result_type",
     "set_default_dtype", "short", "uint8",
@@ -37,6 +37,32 @@ float32 = float = numpy.dtype("float32")
 float64 = double = numpy.dtype("float64")
 complex64 = cfloat = numpy.dtype("complex64")
 complex128 = cdouble = numpy.dtype("complex128")
+
+TYPES = {
+    "float32": "FloatTensor", "float64": "DoubleTensor", "float16": "HalfTensor",
+    "int64": "LongTensor", "int32": "IntTensor", "int16": "ShortTensor", "int8": "CharTensor",
+    "uint8": "ByteTensor", "bool": "BoolTensor", "bfloat16": "BFloat16Tensor",
+    "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
+}
+"""Old names of tensors of a dtype."""
+
+
+def of_type(name: Any) -> Any:
+    """The dtype that is meant by itself, or by a name such as "torch.FloatTensor"."""
+    if not isinstance(name, str):
+        return name
+    last = name.rpartition(".")[2]
+    return numpy.dtype(next((n for n, old in TYPES.items() if old == last), last))
+
+
+def can_cast(from_: Any, to: Any) -> Any:
+    """Whether numbers of a dtype may be cast to another under PyTorch's rules: to no lower kind.
+
+    >>> can_cast(float64, float32), can_cast(float32, int64)
+    (True, False)
+    """
+    return _KINDS[numpy.dtype(from_).kind] <= _KINDS[numpy.dtype(to).kind]
+
 
 finfo = numpy.finfo
 iinfo = numpy.iinfo

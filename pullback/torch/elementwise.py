@@ -12,7 +12,7 @@ from typing import Any
 from .. import ops
 from ..errors import ArgumentError, ArgumentTypeError
 from .dtypes import float32, floating, promoted
-from .errors import as_runtime, guarded
+from .errors import as_runtime, guarded, written
 from .tensor import Tensor, tensor_of
 
 _FLOATING = {
@@ -33,7 +33,7 @@ _PLAIN = {
     "trunc": "trunc", "fix": "trunc", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
     "logical_not": "logical_not", "bitwise_not": "bitwise_invert", "relu": "relu", "conj": "conj",
     "real": "real", "imag": "imag", "angle": "angle", "signbit": "signbit", "clone": "identity",
-    "positive": "positive",
+    "positive": "positive", "conj_physical": "conj",
 }
 
 _BINARY = {
@@ -56,7 +56,9 @@ __all__ = [
 
 
 def _floating(operation: Callable[..., Any]) -> Callable[..., Any]:
-    def call(input: Any) -> Any:
+    def call(input: Any, *, out: Any = None) -> Any:
+        if out is not None:
+            return written(out, call(input))
         try:
             dtype = input._data.dtype
         except AttributeError:
@@ -82,6 +84,16 @@ def _named(function: Callable[..., Any], name: str, operation: str) -> Callable[
     return function
 
 
+maximum: Any  # of those made here, the ones that other files import
+minimum: Any
+erf: Any
+erfc: Any
+exp2: Any
+expm1: Any
+log1p: Any
+round: Any
+sigmoid: Any
+tanh: Any
 for _name, _operation in _FLOATING.items():
     globals()[_name] = _named(_floating(getattr(ops, _operation)), _name, _operation)
 for _name, _operation in _PLAIN.items():
@@ -90,28 +102,34 @@ for _name, _operation in _BINARY.items():
     globals()[_name] = _named(_pair(getattr(ops, _operation), _name), _name, _operation)
 
 
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """input + alpha · other."""
-    return input + (other if alpha == 1 else other * alpha)
+    value = input + (other if alpha == 1 else other * alpha)
+    return value if out is None else written(out, value)
 
 
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """input - alpha · other."""
-    return input - (other if alpha == 1 else other * alpha)
+    value = input - (other if alpha == 1 else other * alpha)
+    return value if out is None else written(out, value)
 
 
-def mul(input: Any, other: Any) -> Any:
+def mul(input: Any, other: Any, *, out: Any = None) -> Any:
     """input · other."""
-    return input * other
+    return input * other if out is None else written(out, input * other)
 
 
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+def div(
+    input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None
+) -> Any:
     """input / other; as it is, or rounded by "trunc" or "floor".
 
     >>> import pullback.torch as torch
     >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode="floor")
     tensor([ 3, -4])
     """
+    if out is not None:
+        return written(out, div(input, other, rounding_mode=rounding_mode))
     if rounding_mode is None:
         return input / other
     if rounding_mode == "floor":
@@ -124,9 +142,9 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     return ops.astype(ops.trunc(quotient), whole, copy=False)
 
 
-def pow(input: Any, exponent: Any) -> Any:
+def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """input to the power of exponent; either may be a number."""
-    return input**exponent
+    return input**exponent if out is None else written(out, input**exponent)
 
 
 multiply, subtract, divide, true_divide = mul, sub, div, div
@@ -203,16 +221,19 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     return filled if filled.dtype == input.dtype else ops.astype(filled, input.dtype)
 
 
+@guarded
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """exp(x) / Σ exp(x) along an axis."""
     return ops.softmax(input if dtype is None else input.to(dtype), axis=dim)
 
 
+@guarded
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """log(exp(x) / Σ exp(x)) along an axis."""
     return ops.log_softmax(input if dtype is None else input.to(dtype), axis=dim)
 
 
+@guarded
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     """log Σ exp(x) along axes."""
     return ops.logsumexp(input, axis=tuple(dim) if isinstance(dim, list) else dim,

@@ -10,9 +10,17 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ..errors import BatchedValueError, DtypeError, PositionError, PullbackError, ShapeError
+from ..core.state import state
+from ..errors import (
+    ArgumentError,
+    BatchedValueError,
+    DtypeError,
+    PositionError,
+    PullbackError,
+    ShapeError,
+)
 
-__all__ = ["as_runtime", "guarded", "guarded_pull"]
+__all__ = ["as_runtime", "guarded", "guarded_pull", "written"]
 
 _twins: dict[type, type] = {}
 
@@ -40,6 +48,36 @@ def as_runtime(error: Exception, who: str = "operation") -> Exception:
     return twin(error.who, error.expected, error.got, error.fix)
 
 
+_NUMPYS = {"axis": "dim", "keepdims": "keepdim"}
+_ELSEWHERE = frozenset((*_NUMPYS, "out"))
+
+
+def _renamed(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A call with NumPy's names of arguments, which PyTorch takes too, or with `out`."""
+    out = keywords.pop("out", None)
+    value = function(*args, **{_NUMPYS.get(name, name): v for name, v in keywords.items()})
+    return value if out is None else written(out, value)
+
+
+def written(out: Any, value: Any) -> Any:
+    """The tensor `out`, or a tuple of several, with a result written over it.
+
+    An empty one takes the shape of the result.
+    """
+    if isinstance(out, (tuple, list)):
+        return type(value)(*[written(o, v) for o, v in zip(out, value, strict=True)])
+    for x in (out, value):
+        if x.requires_grad and state().enabled:
+            raise as_runtime(ArgumentError(
+                "argument `out`", "tensors that require no gradient, which it would lose",
+                "one that requires grad", "write out.copy_(…), or use no_grad",
+            ))
+    if tuple(out.shape) != tuple(value.shape) and 0 in out.shape:
+        out.data = value.to(out.dtype)
+        return out
+    return out.copy_(value)
+
+
 def guarded(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
     """The function with its errors in PyTorch's families, an array library's among them."""
     return _guarded(function, (ValueError, DtypeError), name)
@@ -55,6 +93,8 @@ def _guarded(
 ) -> Callable[..., Any]:
     @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
+        if keywords and not _ELSEWHERE.isdisjoint(keywords):
+            return _renamed(call, args, keywords)
         try:
             return function(*args, **keywords)
         except kinds as error:

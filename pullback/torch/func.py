@@ -14,10 +14,11 @@ from ..errors import ArgumentError
 from ..transforms.trace import Argnums
 from ..trees import leaves
 from .errors import as_runtime, guarded_pull
+from .shaping import stack
 
 __all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
-    "linearize", "vjp", "vmap",
+    "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev",
+    "jvp", "linearize", "stack_module_state", "vjp", "vmap",
 ]
 
 Function = Callable[..., Any]
@@ -227,6 +228,44 @@ def vmap(
         )(*args)
 
     return guarded_pull(mapped)
+
+
+def functionalize(func: Function, *, remove: str = "mutations") -> Function:
+    """The function itself: here writes in place are part of what is differentiated and mapped.
+
+    >>> functionalize(abs) is abs
+    True
+    """
+    return func
+
+
+@guarded_pull
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters and buffers of modules of one kind, each stacked along a new first axis.
+
+    With `vmap` and `functional_call`, the modules are run as one. The stacked parameters are
+    leaves that require gradients where the modules' do.
+
+    >>> import pullback.torch as torch
+    >>> parameters, _ = stack_module_state([torch.nn.Linear(2, 1) for _ in range(3)])
+    >>> parameters["weight"].shape
+    torch.Size([3, 1, 2])
+    """
+    models = list(models)
+    if not models or any(type(m) is not type(models[0]) for m in models):
+        raise ArgumentError(
+            "argument `models` of stack_module_state", "modules of one class, at least one",
+            ", ".join(type(m).__name__ for m in models) or "none",
+        )
+    found = []
+    for of in ("named_parameters", "named_buffers"):
+        tables = [dict(getattr(m, of)()) for m in models]
+        stacked = {}
+        for name, first in tables[0].items():
+            made = stack([t[name].detach() for t in tables])
+            stacked[name] = made.requires_grad_(first.requires_grad)
+        found.append(stacked)
+    return found[0], found[1]
 
 
 Tensors = Mapping[str, Any]

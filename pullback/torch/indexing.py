@@ -7,9 +7,11 @@ from typing import Any
 import numpy
 
 from .. import ops
+from ..core.tensor import raw, wrap
 from ..errors import ShapeError
-from .errors import guarded
+from .errors import guarded, written
 from .reductions import ValuesIndices
+from .tensor import Tensor
 
 __all__ = [
     "addmm", "argsort", "baddbmm", "bmm", "dot", "einsum", "gather", "index_add", "index_select",
@@ -131,9 +133,26 @@ def topk(
 
 
 @guarded
-def unique(input: Any) -> Any:
-    """The different entries, in order."""
-    return ops.unique_values(input)
+def unique(
+    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The different entries, in order; or slices along an axis.
+
+    return_inverse  also, for each entry, which of them it is
+    return_counts   also how often each is there
+
+    >>> import pullback.torch as torch
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    of: Any = numpy.unique
+    found = of(
+        raw(input), return_inverse=return_inverse, return_counts=return_counts, axis=dim
+    )
+    if isinstance(found, tuple):
+        return tuple([wrap(Tensor, part) for part in found])
+    return wrap(Tensor, found)
 
 
 # Products -----------------------------------------------------------------------------------
@@ -145,9 +164,9 @@ def _axes(name: str, *given: tuple[Any, int]) -> None:
             raise ShapeError(f"`{name}`", f"{count} axes", f"shape {tuple(x.shape)}", "use matmul")
 
 
-def matmul(input: Any, other: Any) -> Any:
+def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     """The product of vectors, matrices or stacks of them."""
-    return input @ other
+    return input @ other if out is None else written(out, input @ other)
 
 
 @guarded

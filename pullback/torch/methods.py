@@ -9,12 +9,34 @@ from .. import ops
 from ..arrays.batched import repeated
 from ..core.inplace import check_writable, overwrite
 from ..core.tensor import raw
-from . import creation, dtypes, elementwise, indexing, reductions, shaping
+from . import (
+    creation,
+    draws,
+    dtypes,
+    elementwise,
+    functions,
+    indexing,
+    members,
+    ordering,
+    placing,
+    products,
+    reductions,
+    shaping,
+    statistics,
+    views,
+)
 from .errors import guarded
 from .operators import in_place
 from .tensor import Tensor
 
-_NO_METHODS = {"broadcast_tensors", "cat", "concat", "einsum", "meshgrid", "stack", "tensordot"}
+_NO_METHODS = {
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors",
+    "bucketize", "cartesian_prod", "cat", "cdist", "chain_matmul", "complex", "concat",
+    "cumulative_trapezoid", "einsum", "fill", "gradient", "isin", "meshgrid", "polar", "rsub",
+    "searchsorted", "stack", "std_mean", "tensordot", "threshold", "trapezoid", "trapz",
+    "tril_indices", "triu_indices", "unravel_index", "vander", "var_mean", "view_as_complex",
+    "view_as_real",
+}
 """Functions whose first argument is not a tensor."""
 
 _IN_PLACE = (
@@ -22,13 +44,22 @@ _IN_PLACE = (
     "trunc", "relu", "logical_not", "add", "sub", "mul", "div", "multiply", "subtract", "divide",
     "pow", "clamp", "clip", "clamp_min", "clamp_max", "lerp", "addcmul", "addcdiv", "masked_fill",
     "remainder", "floor_divide", "cumsum", "cumprod", "tril", "triu", "scatter", "scatter_add",
-    "index_add", "addmm", "eq", "ne", "lt", "le", "gt", "ge", "atan2", "hypot",
+    "index_add", "addmm", "eq", "ne", "lt", "le", "gt", "ge", "atan2", "hypot", "absolute",
+    "addbmm", "addmv", "addr", "arctan2", "baddbmm", "bitwise_and", "bitwise_left_shift",
+    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "copysign", "deg2rad",
+    "digamma", "erfinv", "fix", "float_power", "fmod", "frac", "gcd", "greater", "greater_equal",
+    "heaviside", "i0", "igamma", "igammac", "index_copy", "index_fill", "index_put",
+    "index_reduce", "lcm", "ldexp", "less", "less_equal", "lgamma", "logical_and", "logical_or",
+    "logical_xor", "logit", "masked_scatter", "mvlgamma", "nan_to_num", "nextafter", "not_equal",
+    "polygamma", "put", "rad2deg", "renorm", "scatter_reduce", "sgn", "sinc", "true_divide",
+    "xlogy", "conj_physical",
 )
 
 _CASTS = {
     "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16,
     "int": dtypes.int32, "long": dtypes.int64, "short": dtypes.int16, "bool": dtypes.bool,
-    "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
+    "byte": dtypes.uint8, "char": dtypes.int8, "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
 }
 
 
@@ -57,11 +88,6 @@ def _copied(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 def _zeros(self: Any) -> Any:
     return _filled(self, 0)
-
-
-def _index_filled(self: Any, dim: int, index: Any, value: Any) -> Any:
-    """A copy with one value at positions along an axis."""
-    return ops.set_at(self, value, (slice(None),) * (dim % len(self.shape)) + (index,))
 
 
 def _normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
@@ -105,14 +131,18 @@ def _reversed(self: Any) -> Any:
 
 
 def _bind() -> None:
-    for module in (elementwise, reductions, shaping, indexing):
+    for module in (
+        elementwise, functions, reductions, shaping, views, indexing, ordering, placing, products,
+        statistics,
+    ):
         for name in module.__all__:
             if name not in _NO_METHODS:
                 setattr(Tensor, name, getattr(module, name))
-    Tensor.where = _where  # type: ignore[attr-defined]
-    Tensor.T = property(_reversed)  # type: ignore[attr-defined]
-    Tensor.bernoulli = creation.bernoulli  # type: ignore[attr-defined]
-    Tensor.index_fill = guarded(_index_filled, "index_fill")  # type: ignore[attr-defined]
+    bound: Any = Tensor
+    bound.where = _where
+    bound.T = property(_reversed)
+    bound.bernoulli = creation.bernoulli
+    bound.multinomial = draws.multinomial
     # These are attributes there.
     for name in ("real", "imag"):
         setattr(Tensor, name, property(getattr(elementwise, name)))
@@ -121,7 +151,7 @@ def _bind() -> None:
     for name in _IN_PLACE:
         setattr(Tensor, name + "_", in_place(getattr(Tensor, name), name + "_"))
     twins: dict[str, Callable[..., Any]] = {
-        "fill_": _filled, "copy_": _copied, "zero_": _zeros, "index_fill_": _index_filled,
+        "fill_": _filled, "copy_": _copied, "zero_": _zeros,
     }
     for name, function in twins.items():
         setattr(Tensor, name, in_place(function, name))
@@ -130,6 +160,7 @@ def _bind() -> None:
         setattr(Tensor, name, guarded(function, name))
     for name in ("zeros", "ones", "empty", "full", "tensor"):
         setattr(Tensor, "new_" + name, _new(getattr(creation, name), "new_" + name))
+    members.bind()
 
 
 _bind()

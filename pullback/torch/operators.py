@@ -24,7 +24,7 @@ Binary = Callable[[Any, Any], Any]
 
 def _straight(name: str, *, inexact: bool = False) -> Binary:
     """x + y and its kin."""
-    operate = OPS[name].op.operate  # type: ignore[attr-defined]
+    operate = OPS[name].op.operate
 
     def method(self: Any, other: Any, /) -> Any:
         dtype = self._data.dtype
@@ -96,7 +96,7 @@ def _product(self: Any, other: Any, /) -> Any:
         raise as_runtime(error, "matmul") from None
 
 
-_matmul: Any = OPS["matmul"].op.operate  # type: ignore[attr-defined]
+_matmul: Any = OPS["matmul"].op.operate
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _BITS = {
@@ -111,10 +111,10 @@ def _bind() -> None:
     def put(name: str, function: Any) -> None:
         setattr(Tensor, f"__{name}__", function)
 
-    put("add", _straight("add"))
-    put("radd", Tensor.__add__)  # type: ignore[operator]
-    put("mul", _straight("multiply"))
-    put("rmul", Tensor.__mul__)  # type: ignore[operator]
+    for name, operation in (("add", "add"), ("mul", "multiply")):
+        method = _straight(operation)
+        put(name, method)
+        put("r" + name, method)
     put("sub", _straight("subtract"))
     put("truediv", _straight("divide", inexact=True))
     put("rsub", _reflected(OPS["subtract"], "subtract"))

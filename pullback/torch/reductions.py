@@ -16,7 +16,7 @@ from .. import ops
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import is_inexact
 from ..errors import DtypeError
-from .elementwise import maximum, minimum  # type: ignore[attr-defined]  # made in a loop there
+from .elementwise import maximum, minimum
 from .errors import as_runtime, guarded
 
 __all__ = [

@@ -13,9 +13,10 @@ from .. import ops
 from ..errors import ArgumentError, ShapeError
 from .dtypes import cast, promote_types
 from .errors import as_runtime, guarded
-from .tensor import tensor_of
+from .tensor import Size, tensor_of
 
 __all__ = [
+    "broadcast_shapes",
     "broadcast_tensors",
     "broadcast_to",
     "cat",
@@ -154,7 +155,8 @@ def expand(input: Any, *sizes: Any) -> Any:
     wanted = lengths(sizes)
     shape = (1,) * (len(wanted) - len(input.shape)) + tuple(input.shape)
     full = tuple([m if n == -1 else n for n, m in zip(wanted, shape, strict=True)])
-    return ops.broadcast_to(input, full)
+    # Where nothing is repeated, it may be written to.
+    return ops.reshape(input, full) if full == shape else ops.broadcast_to(input, full)
 
 
 def expand_as(input: Any, other: Any) -> Any:
@@ -167,10 +169,22 @@ def broadcast_to(input: Any, size: Any) -> Any:
     return expand(input, tuple(size))
 
 
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that some shapes broadcast to.
+
+    >>> broadcast_shapes((3, 1), (4,))
+    torch.Size([3, 4])
+    """
+    try:
+        return Size(numpy.broadcast_shapes(*shapes))
+    except ValueError as error:
+        raise as_runtime(error, "broadcast_shapes") from None
+
+
 @guarded
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """All stretched to the shape that they broadcast to."""
-    return tuple(ops.broadcast_arrays(*tensors))
+    return ops.broadcast_arrays(*tensors)
 
 
 @guarded
@@ -338,4 +352,4 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     """A grid of coordinates, a tensor for each axis."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
-    return tuple(ops.meshgrid(*given, indexing=indexing))
+    return ops.meshgrid(*given, indexing=indexing)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
+from weakref import ref
 
 import numpy
 
 from ..arrays import SCALARS, adapters, is_array
 from ..arrays.batched import Batched
+from ..core.backward import backward
 from ..core.node import Leaf, notes
+from ..core.node_hooks import added
 from ..core.state import state
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import inexact_dtypes, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError
 from . import dtypes
 from .errors import as_runtime, guarded, guarded_pull
+from .nodes import as_tensors, leaf_tensor, owners, shown
 
 __all__ = ["Size", "Tensor", "device"]
 
@@ -52,6 +57,11 @@ class Size(tuple[int, ...]):
 
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
+
+
+_core_grad: Any = CoreTensor.grad
+_require = guarded(CoreTensor.requires_grad_)
+_backward = guarded_pull(backward)
 
 
 class Tensor(CoreTensor):
@@ -124,7 +134,8 @@ class Tensor(CoreTensor):
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this computed tensor."""
-        found = None if self.is_leaf else notes.get(self._node)  # type: ignore[arg-type]
+        node = self._node
+        found = None if node is None or self.is_leaf else notes.get(node)
         return found is not None and found.retains
 
     @property
@@ -233,15 +244,15 @@ class Tensor(CoreTensor):
         if isinstance(self._data, Batched):
             return f"{name}({self._data!r})"
         values = numpy.asarray(self._data)
-        show = {"float_kind": _shown(values)} if values.dtype.kind == "f" else None
+        show: Any = {"float_kind": _shown(values)} if values.dtype.kind == "f" else None
         text = numpy.array2string(
-            values, separator=", ", prefix="tensor(", formatter=show,  # type: ignore[arg-type]
+            values, separator=", ", prefix="tensor(", formatter=show,
         )
         dtype = values.dtype
         usual = (dtypes.float32, dtypes.int64, dtypes.bool, dtypes.complex64)
         tail = "" if dtype in usual else f", dtype={dtype}"
         if self._node is not None and not self.is_leaf:
-            tail += f", grad_fn=<{self._node.name()}>"
+            tail += f", grad_fn=<{shown(self._node).name()}>"
         elif self.requires_grad:
             tail += ", requires_grad=True"
         return f"{name}({text}{tail})"
@@ -253,11 +264,66 @@ class Tensor(CoreTensor):
         self._node = None
         return self
 
-    backward = guarded_pull(CoreTensor.backward)
+    @property
+    def grad_fn(self) -> Any:
+        """The recorded operation that computed it; None for a leaf.
+
+        >>> import pullback.torch as torch
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> x.exp().grad_fn.next_functions[0][0].variable is x
+        True
+        """
+        return None if self.is_leaf or self._node is None else shown(self._node)
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+        inputs: Any = None, overrides: Any = None,
+    ) -> None:
+        """Add d self / d leaf, times `gradient`, to the `grad` of every leaf that requires it.
+
+        gradient      the cotangent, of this tensor's shape; may be left out for one entry only
+        retain_graph  keep what the gradient needs, so that it can be asked for again
+        create_graph  record the computation of the gradient, for a second derivative
+        inputs        only these leaves (or retained tensors) receive a gradient
+        overrides     {operation: registered name or rule} in force for this one pull
+        """
+        if inputs is not None and not isinstance(inputs, CoreTensor):
+            inputs = as_tensors(inputs)
+        _backward([self], [gradient], retain_graph, create_graph, inputs, overrides)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Turn recording on or off for a leaf, in place, and return it."""
+        _require(self, requires_grad)
+        if isinstance(self._node, Leaf):
+            owners[self._node] = ref(self)
+        return self
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
+        """Call `hook(tensor)` whenever a backward has added to the `grad` of this leaf.
+
+        >>> import pullback.torch as torch
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda p: print(p.grad))
+        >>> (x * 3).sum().backward()
+        tensor([3., 3.])
+        """
+        node = self._node
+        if not isinstance(node, Leaf):
+            raise as_runtime(ArgumentError(
+                "register_post_accumulate_grad_hook", "a leaf that requires a gradient",
+                "a tensor that does not" if node is None else "a computed tensor",
+            ))
+        found = ref(self)
+
+        def arrived() -> None:
+            tensor = found()
+            hook(leaf_tensor(node) if tensor is None else tensor)
+
+        return added(node, "arrived", arrived)
+
     grad = property(
-        CoreTensor.grad.fget, guarded(CoreTensor.grad.fset), None, CoreTensor.grad.__doc__,  # type: ignore[attr-defined]
+        _core_grad.fget, guarded(_core_grad.fset), None, _core_grad.__doc__,
     )
-    requires_grad_ = guarded(CoreTensor.requires_grad_)
     register_hook = guarded(CoreTensor.register_hook)
     retain_grad = guarded(CoreTensor.retain_grad)
 
@@ -279,7 +345,10 @@ class Tensor(CoreTensor):
 
     def type(self, dtype: Any = None) -> Any:
         """The name of the dtype; or the tensor in another one."""
-        return f"torch.{self._data.dtype}" if dtype is None else self.to(dtype)
+        name = str(self._data.dtype)
+        if dtype is None:
+            return f"torch.{dtypes.TYPES[name]}" if name in dtypes.TYPES else f"torch.{name}"
+        return self.to(dtypes.of_type(dtype))
 
     def type_as(self, other: Any) -> Any:
         """The tensor in the dtype of another."""

@@ -26,6 +26,7 @@ from .trace import (
 def value_and_grad(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     holomorphic: bool = False, allow_int: bool = False, *, unconnected: str = "zero",
+    conjugate: bool = True,
 ) -> Callable[..., Any]:
     """A function that answers with the value of `fun` and its gradient; see `grad`.
 
@@ -47,7 +48,8 @@ def value_and_grad(
         out = scalar(trace, holomorphic=holomorphic)
         one = wrap(out._out, OPS["ones_like"](out._data))
         outer = trace.is_outer()
-        answers = trace.pull([one], plain=holomorphic, unconnected=unconnected, outer=outer)
+        plain = holomorphic or not conjugate
+        answers = trace.pull([one], plain=plain, unconnected=unconnected, outer=outer)
         found = trace.trees(answers)
         gradient = tuple(found) if many else found[0]
         value = trace.released(outer)[0]
@@ -59,6 +61,7 @@ def value_and_grad(
 def grad(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     holomorphic: bool = False, allow_int: bool = False, *, unconnected: str = "zero",
+    conjugate: bool = True,
 ) -> Callable[..., Any]:
     """A function that answers with the gradient of `fun`, which returns one real number.
 
@@ -67,11 +70,12 @@ def grad(
     holomorphic  fun has a complex derivative, which is the answer
     allow_int    arguments of integers are taken, and have gradients of zeros
     unconnected  what an argument gets on which the value does not depend: "zero", or "error"
+    conjugate    False: of a complex argument, dL/dRe - i dL/dIm, which is JAX's convention
 
     Arguments are numbers, arrays, Tensors and nested structures of them; gradients are Tensors in
     the same structure. `fun` is handed Tensors for the arguments that are differentiated. Of a
-    complex argument the gradient is dL/dRe + i dL/dIm, along which L rises (JAX's has the other
-    sign of i). Nests in itself and in every other transformation.
+    complex argument the gradient is dL/dRe + i dL/dIm, along which L rises. Nests in itself and in
+    every other transformation.
 
     Raises `ShapeError` where the value is no single number, `DtypeError` for an argument or a
     value that has no derivative; warns with `LostGradientWarning` where the derivative is zero
@@ -86,7 +90,8 @@ def grad(
     {'w': Tensor(3.), 'b': Tensor(2.)}
     """
     both = value_and_grad(
-        fun, argnums, has_aux, holomorphic, allow_int, unconnected=unconnected
+        fun, argnums, has_aux, holomorphic, allow_int, unconnected=unconnected,
+        conjugate=conjugate,
     )
 
     @functools.wraps(fun)
@@ -98,13 +103,16 @@ def grad(
 
 
 def vjp(
-    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, unconnected: str = "zero"
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, unconnected: str = "zero",
+    conjugate: bool = True,
 ) -> Any:
     """The value of `fun(*primals)`, and the function that pulls a cotangent back.
 
     It takes a cotangent in the structure of the value, and answers with a tuple of one for each
     primal. It may be called any number of times, and mapped with `vmap`: a Jacobian is the
-    pullback of a basis. With has_aux, fun returns (value, aux), and so does this, at the end.
+    pullback of a basis. With has_aux, fun returns (value, aux), and so does this, at the end. It
+    is the adjoint, g ↦ g f′(z)* for complex numbers; with conjugate=False, as in JAX, the
+    transpose, g ↦ g f′(z).
 
     Raises `ArgumentError` for a cotangent in another structure, `RuleError` for one of another
     shape.
@@ -122,7 +130,8 @@ def vjp(
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         gs = trace.cotangents(cotangent)
-        return tuple(trace.trees(trace.pull(gs, unconnected=unconnected)))
+        answers = trace.pull(gs, plain=not conjugate, unconnected=unconnected)
+        return tuple(trace.trees(answers))
 
     value = trace.rebuild(trace.released())
     return (value, pull, trace.aux) if has_aux else (value, pull)
@@ -131,7 +140,7 @@ def vjp(
 def jacrev(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     holomorphic: bool = False, allow_int: bool = False, *, unconnected: str = "zero",
-    chunk_size: int | None = None,
+    chunk_size: int | None = None, conjugate: bool = True,
 ) -> Callable[..., Any]:
     """A function that answers with the Jacobian of `fun`, by one batched pull.
 
@@ -162,7 +171,8 @@ def jacrev(
             check_kind(trace, out, holomorphic=holomorphic)
 
         def pull(*gs: Any) -> list[Any]:
-            return trace.pull(gs, plain=holomorphic, unconnected=unconnected)
+            plain = holomorphic or not conjugate
+            return trace.pull(gs, plain=plain, unconnected=unconnected)
 
         basis = bases(trace.outs)
         if len(basis) == 1 and basis[0].shape[0] == 1:  # one row: no batch

@@ -242,7 +242,7 @@ def places(argnums: Argnums, count: int, who: str) -> tuple[list[int], bool]:
     Raises `PositionError` for an argument that is not there, `ArgumentError` for one named twice.
     """
     single = not isinstance(argnums, (tuple, list))
-    wanted: list[Any] = [argnums] if single else list(argnums)  # type: ignore[arg-type]
+    wanted: list[Any] = list(argnums) if isinstance(argnums, (tuple, list)) else [argnums]
     for i in wanted:
         if not hasattr(i, "__index__"):
             raise ArgumentTypeError(

@@ -16,27 +16,12 @@ import pytest
 import pullback as pb
 from pullback.core.batching import adapter_of
 from pullback.core.tensor import raw
-from tests.arrays.laws import numbers
+from tests.arrays.laws import EAGER, numbers
 from tests.laws.cases import rows
 from tests.laws.checks import is_inexact, outputs, random_like
 from tests.table import Row
 
 jax = pytest.importorskip("jax")
-
-WITHOUT = {
-    **dict.fromkeys(
-        ("i1", "i1e", "iv", "ive", "j0", "j1", "jv", "sinc", "spherical_jn"),
-        "JAX has no Bessel functions of any order, of which this, or its derivative, is one",
-    ),
-    **dict.fromkeys(
-        ("betainc", "betainc_by_a", "betainc_by_b"),
-        "JAX has no derivative of the incomplete beta function in its parameters",
-    ),
-}
-"""Operations that JAX's arrays have not -> why."""
-
-EAGER = {"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"}
-"""What has as many entries as its values say runs on arrays only, never on tracers."""
 
 INDEXED = {"add_at", "getitem", "put_view", "scatter", "set_at", "take", "take_along_axis"}
 """Operations whose batching depends on how a library reads an index: run under vmap too."""
@@ -44,12 +29,8 @@ INDEXED = {"add_at", "getitem", "put_view", "scatter", "set_at", "take", "take_a
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
-def here(row: Row) -> bool:
-    return row.name.rpartition(".")[2] not in WITHOUT
-
-
 def is_eager(row: Row) -> bool:
-    return row.name in EAGER or row.id == "repeat[counts]"
+    return row.name in EAGER or row.id in EAGER
 
 
 def everything(
@@ -96,7 +77,7 @@ def of_jax(given: Any) -> Any:
     return jax.tree.map(jax.numpy.asarray, given)
 
 
-@rows(here)
+@rows()
 def test_compiled_rows_give_what_numpy_gives(row: Row) -> None:
     """Complex numbers, where there are rules for them, which are those for real ones too."""
     given = drawn(row, "complex128" if row.complex else "float64")
@@ -120,7 +101,7 @@ def test_compiled_rows_give_what_numpy_gives(row: Row) -> None:
 
 
 def in_32_bits(row: Row) -> bool:
-    return here(row) and not is_eager(row) and not any(
+    return not is_eager(row) and not any(
         named in row.label for named in ("64", "128", "in integers", "whole numbers")
     )
 

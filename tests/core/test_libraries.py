@@ -9,13 +9,13 @@ import pullback as pb
 
 
 class Foreign:
-    """Looks like an array of CuPy."""
+    """Looks like an array of Dask."""
 
     def __array__(self, dtype=None, copy=None):
         return np.ones(2)
 
 
-Foreign.__module__ = "cupy"
+Foreign.__module__ = "dask"
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_foreign_array_is_an_error_that_names_both_libraries(use):
     with pytest.raises(TypeError) as caught:
         use(x, Foreign())
     assert "numpy" in str(caught.value)
-    assert "cupy" in str(caught.value)
+    assert "dask" in str(caught.value)
 
 
 def test_what_converts_itself_is_taken():

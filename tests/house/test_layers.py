@@ -10,13 +10,14 @@ from tests.house.sources import PACKAGE, ROOT, imports, module_of, name_of, pyth
 from tests.house.sources import under_type_checking as typing_lines
 
 LAYERS = [
-    ["errors"],
+    ["errors", "drawing"],
     ["arrays"],
     ["core"],
     ["ops", "trees", "random"],
     ["transforms"],
     ["tape", "forward_accumulator", "variable", "custom", "autograd", "recording", "linalg", "fft",
      "inspection", "special"],
+    ["graphs"],
     ["nn", "optim", "solvers"],
     ["tf", "torch"],
     [""],  # the front page
@@ -27,10 +28,10 @@ ALLOWED: dict[tuple[str, str], str] = {}
 """(file, module) -> why this one import upwards must be."""
 
 HEAVY = {"torch", "jax", "tensorflow", "scipy", "optree", "matplotlib", "sklearn", "rich",
-         "safetensors", "array_api_compat"}
+         "safetensors", "array_api_compat", "cupy", "cupyx"}
 """Loaded inside the functions that need them."""
 
-OF_A_LIBRARY = ("pullback/arrays/torch_", "pullback/arrays/jax_")
+OF_A_LIBRARY = ("pullback/arrays/torch_", "pullback/arrays/jax_", "pullback/arrays/cupy_")
 """Files that are loaded with the first array of their library, which has been imported then."""
 
 FILES = python_files("pullback")
@@ -61,7 +62,7 @@ def test_imports_run_downwards(path: Path) -> None:
 def test_heavy_libraries_are_loaded_on_use(path: Path) -> None:
     skipped = typing_lines(path)
     own = name_of(path).startswith(OF_A_LIBRARY)
-    heavy = HEAVY - {"torch", "jax", "array_api_compat"} if own else HEAVY
+    heavy = HEAVY - {"torch", "jax", "cupy", "cupyx", "array_api_compat"} if own else HEAVY
     found = [
         (module, line)
         for module, top, line in imports(path)

@@ -67,7 +67,7 @@ def test_files_are_nouns_without_numbers() -> None:
         assert not empty or door, f"{name_of(path)}: say what it holds"
 
 
-MEANT = ("log2", "exp2", "atan2", "relu6")
+MEANT = ("log2", "exp2", "atan2", "relu6", "ReLU6")
 """Names from mathematics and the frameworks that end in a digit."""
 
 

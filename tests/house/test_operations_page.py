@@ -31,7 +31,8 @@ def test_a_made_page_is_up_to_date(page: str) -> None:
     old, new = written.splitlines(), made.splitlines()
     differing = [(o, n) for o, n in zip(old, new, strict=False) if o != n]
     assert written == made, (
-        f"run `python docs/{PAGES[page]} > docs/{page}`; first differing: {differing[:1]}"
+        f"run `PYTHONPATH=. python docs/{PAGES[page]} > docs/{page}`; "
+        f"first differing: {differing[:1]}"
     )
 
 
@@ -65,3 +66,35 @@ def test_every_error_that_is_raised_has_its_limit_written_down() -> None:
     raised &= set(vars(pb.errors))
     assert len(raised) > 10
     assert [name for name in sorted(raised) if f"### `{name}`" not in text] == []
+
+
+def library_table() -> list[list[str]]:
+    """The cells of the table of array libraries."""
+    text = script("make_operations.py").page().partition("## Array libraries")[2]
+    text = text.partition("\n## ")[0]
+    lines = [line for line in text.splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_no_operation_lacks_a_rule_without_a_reason() -> None:
+    """A dash is explained in its row, or by a number."""
+    rows = library_table()
+    assert [row[0] for row in rows] == [
+        f"`{name}`" for name, f in sorted(OPS.items()) if f.__module__.startswith("pullback.")
+    ]
+    for name, *cells, why in rows:
+        for cell in cells:
+            marks, _, number = cell.partition("(")
+            expected = "– – b" if why else "v j b"
+            assert marks.strip() == expected or (marks.strip() == "–" and number), (name, cell)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
+def test_a_library_has_a_kernel_for_every_operation(library: str) -> None:
+    """But for those that the page leaves out."""
+    module = pytest.importorskip(library)
+    column = 2 if library == "torch" else 3
+    cls = type(module.ones(1))
+    for row in library_table():
+        if not row[column].startswith("– ("):
+            assert callable(OPS[row[0].strip("`")].op.kernels[cls])  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Signatures of the Python Array API standard, 2024.12, of the main namespace.
+"""Signatures of the Python Array API standard, 2024.12 and 2025.12, of the main namespace.
 
 `linalg` and `fft` are chapters of their own.
 """
@@ -35,6 +35,8 @@ any(x, /, *, axis, keepdims)
 diff(x, /, *, axis, n, prepend, append)
 count_nonzero(x, /, *, axis, keepdims)
 broadcast_arrays(*arrays)
+broadcast_shapes(*shapes)
+isin(x1, x2, /, *, invert)
 broadcast_to(x, /, shape)
 concat(arrays, /, *, axis)
 expand_dims(x, /, *, axis)
@@ -110,7 +112,9 @@ cholesky(x, /, *, upper)
 cross(x1, x2, /, *, axis)
 det(x, /)
 diagonal(x, /, *, offset)
+eig(x, /)
 eigh(x, /)
+eigvals(x, /)
 eigvalsh(x, /)
 inv(x, /)
 matmul(x1, x2, /)

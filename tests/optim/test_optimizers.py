@@ -237,3 +237,8 @@ def test_bad_gradients_change_nothing():
     with pytest.raises(ArgumentError, match="add_param_group"):
         optimizer.apply_gradients([([1.0], x), ([1.0], pb.Variable([1.0]))])
     assert (x.tolist(), y.tolist()) == ([1.0], [1.0, 2.0])
+
+
+def test_the_base_is_no_optimizer_itself():
+    with pytest.raises(TypeError, match=r"abstract.*_update"):
+        optim.Optimizer([pb.tensor(1.0, requires_grad=True)], {})

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
-from tests.table import Row, constant, real
+from tests.table import Row, real
 
 Call = Callable[..., Any]
 
@@ -26,6 +26,11 @@ def adjoint_of_array(x: Any) -> Any:
     return np.conj(np.swapaxes(x, -1, -2))
 
 
+def numbered(x: Any) -> Any:
+    """1, 2, … along the last axis, of an array of any library whose lengths need not be known."""
+    return pb.cumulative_sum(pb.ones_like(x), axis=-1)
+
+
 class Pair:
     """A function, in `pullback` and in NumPy: the same but for what is named here."""
 
@@ -34,8 +39,7 @@ class Pair:
 
     def diagonal(self, x: Any) -> Any:
         """5, 10, …, with falling signs, and an argument that is small beside it."""
-        rows, columns = x.shape[-2:]
-        return x / 8 + constant(5.0 * np.eye(rows, columns) * np.arange(1, columns + 1), x)
+        return x / 8 + 5 * pb.tril(pb.triu(pb.ones_like(x))) * numbered(x)
 
     def hermitian(self, x: Any) -> Any:
         """Positive definite, with eigenvalues near 5, 10, …"""
@@ -44,9 +48,10 @@ class Pair:
 
     def weighted(self, q: Any, columns: int | None = None) -> Any:
         """q diag(1, 2, …) qᴴ; from `columns` on, all have one weight."""
-        n = q.shape[-1]
-        weights = np.minimum(np.arange(1.0, n + 1), n if columns is None else columns + 1.0)
-        return self.xp.matmul(q * constant(weights, q), self.adjoint(q))
+        weights = numbered(q)
+        if columns is not None:
+            weights = self.xp.where(self.xp.real(weights) > columns, columns + 1, weights)
+        return self.xp.matmul(q * weights, self.adjoint(q))
 
 
 OURS = Pair(pb, pb.linalg, adjoint)
@@ -97,7 +102,8 @@ def eig(p: Pair, x: Any) -> Any:
 
 def svd(p: Pair, x: Any) -> Any:
     u, s, vh = p.linalg.svd(p.diagonal(x), full_matrices=False)
-    return p.xp.matmul(u * constant(np.sqrt(s.shape[-1] - np.arange(s.shape[-1])), s), vh)
+    falling = pb.flip(numbered(s), axis=-1)
+    return p.xp.matmul(u * p.xp.sqrt(falling)[..., None, :], vh)
 
 
 def svd_full(p: Pair, x: Any) -> Any:

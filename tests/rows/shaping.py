@@ -23,6 +23,8 @@ def shaped(name: str, *args: Any, sample: Sample = CUBE, theirs: Any = None, **h
 
 
 ROWS = [
+    Row("shape", pb.shape, lambda x: np.array(np.shape(x)), (CUBE,), "of a cube"),
+    Row("shape", pb.shape, lambda x: np.array(np.shape(x), np.int64), (real(),), "no axes"),
     shaped("reshape", (4, 6)),
     shaped("reshape", (4, -1)),
     shaped("reshape", -1),

@@ -77,6 +77,7 @@ ONE = [
     one("i1e", real(3, 4, away=(0.0,))), one("j0", real(3, 4, low=-9, high=9)),
     one("j1", real(3, 4, low=-9, high=9)), one("expit", real(3, 4)), one("log_expit", real(3, 4)),
     one("sinc", real(3, 4)),
+    *(one(name, some) for name in ("y0", "y1", "k0", "k1", "k0e", "k1e")),
 ]
 
 ORDERS = [
@@ -84,7 +85,9 @@ ORDERS = [
     fixed("jv", 0.5, some), fixed("iv", 0, real(3, 4)), fixed("iv", 2.5, some),
     fixed("ive", 0, real(3, 4, away=(0.0,))), fixed("ive", 1.5, some),
     fixed("spherical_jn", 0, real(3, 4)), fixed("spherical_jn", 2, real(3, 4)),
-    fixed("zeta", 2.5, some),
+    fixed("zeta", 2.5, some), fixed("yv", 1, some), fixed("yv", -0.5, some), fixed("kv", 2, some),
+    fixed("kv", 0.3, some), fixed("kve", 0, some), fixed("kve", 1.5, some),
+    fixed("spherical_jn", 11, real(3, 4, low=2, high=20)),
     Row("polygamma", special.polygamma, like(sp.polygamma), (order, some), "orders",
         broadcast=True),
     Row("spherical_jn", special.spherical_jn, like(sp.spherical_jn), (order, real(3, 4)),
@@ -92,6 +95,8 @@ ORDERS = [
     Row("jv", special.jv, sp.jv, (order, real(3, 4)), "orders", broadcast=True),
     Row("iv", special.iv, sp.iv, (order, real(3, 4)), "orders", broadcast=True),
     Row("ive", special.ive, sp.ive, (order, some), "orders", broadcast=True),
+    *(Row(name, getattr(special, name), getattr(sp, name), (order, some), "orders", broadcast=True)
+      for name in ("yv", "kv", "kve")),
 ]
 
 # Twice only in x: second derivatives in the parameters are errors.

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from pullback import tf
+from tests.tf import functions_special
 from tests.tf.functions import ROWS
 
-CASES = [pytest.param(call, samples, id=name) for name, call, samples in ROWS]
+CASES = [
+    pytest.param(call, samples, id=name)
+    for name, call, samples in [*ROWS, *functions_special.ROWS]
+]
 
 BY_VALUE = {"where positions", "indexing"}
 """Rows in which the shape of a result depends on values, so that no map can have them."""
@@ -37,7 +41,9 @@ def test_the_tangent_is_the_transpose_of_the_gradient(
     assert [t.dtype for t in tangents] == [y.dtype for y in outs]
     assert all(isinstance(t, tf.Tensor) for t in tangents)
     forward = sum(np.vdot(u.numpy(), t.numpy()).real for t, u in zip(tangents, us, strict=True))
-    gradients = tape.gradient(outs, xs, output_gradients=us, unconnected_gradients="zero")
+    gradients = tape.gradient(
+        outs, xs, output_gradients=us, unconnected_gradients="zero", dense=True
+    )
     back = sum(np.vdot(g.numpy(), t.numpy()).real for g, t in zip(gradients, ts, strict=True))
     assert forward == pytest.approx(back, rel=1e-8, abs=1e-8)
 

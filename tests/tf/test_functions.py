@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pullback import tf as door
+from tests.tf import functions_special
 from tests.tf.functions import ROWS, SINGLE
 
 TOLERANCE = {"float32": 2e-5, "float64": 1e-10}
@@ -30,8 +33,8 @@ def answers(tf: Any, call: Any, arrays: list[np.ndarray], seed: int) -> list[Any
 
 CASES = [
     pytest.param(call, samples, dtype, id=f"{name}-{dtype}")
-    for name, call, samples in ROWS for dtype in TOLERANCE
-    if dtype == "float32" or name not in SINGLE
+    for name, call, samples in [*ROWS, *functions_special.ROWS] for dtype in TOLERANCE
+    if dtype == "float32" or name not in SINGLE | functions_special.SINGLE
 ]
 
 
@@ -61,15 +64,24 @@ def test_values_and_gradients_are_tensorflows(
 def test_every_name_is_tensorflows(space: str, peer: Any) -> None:
     ours, theirs = (getattr(tf, space) if space else tf for tf in (door, peer))
     own = {"override_gradient", "Any"}
-    modules = {"convert", "dtypes", "gathering", "joining", "module", "shapes", "shaping", "strict",
-               "tape", "tensor", "transforms", "values", "variable"}
+    files = {f.stem for f in Path(door.__file__).parent.glob("*")}
     names = getattr(ours, "__all__", None) or [n for n in dir(ours) if not n.startswith("_")]
-    assert [n for n in names if not hasattr(theirs, n) and n not in own | modules] == []
+    assert [n for n in names if not hasattr(theirs, n) and n not in own | files] == []
+
+
+def test_the_page_of_names_is_what_its_script_makes(peer: Any) -> None:
+    path = Path(__file__).parents[2] / "docs" / "make_doors_tf.py"
+    spec = importlib.util.spec_from_file_location("make_doors_tf", path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert script.PAGE.read_text(encoding="utf-8") == script.page()
 
 
 def test_every_function_has_a_row() -> None:
-    tested = " ".join(name for name, _, _ in ROWS)
-    elsewhere = {"dropout", "eye"}
-    for space in (door.math, door.nn, door.linalg):
+    tested = " ".join(name for name, _, _ in [*ROWS, *functions_special.ROWS])
+    elsewhere = {"dropout", "eye", "special"}
+    for space in (door.math, door.nn, door.linalg, door.signal, door.math.special):
         missing = [n for n in space.__all__ if n not in tested and n not in elsewhere]
         assert [n for n in missing if not n.startswith(("logical", "argm"))] == []

@@ -20,6 +20,23 @@ def test_dtypes_of_constants(tf: Any, value: Any, dtype: str) -> None:
     assert np.array_equal(made.numpy(), value)
 
 
+def test_nobody_writes_to_a_constant(tf: Any) -> None:
+    for x in (tf.constant([1.0, 2.0]), tf.ones(2) * tf.constant([1.0, 2.0])):
+        with pytest.raises(TypeError):
+            np.add(x, x, out=x)
+        with pytest.raises(TypeError):
+            x[0] = 3.0
+        with pytest.raises(ValueError, match="read-only"):
+            np.asarray(x)[0] = 3.0
+        for copy in (np.array(x), x.numpy()):
+            copy[0] = 3.0
+        x_ = x
+        x_ += 1.0
+        assert np.array_equal(x.numpy(), [1.0, 2.0])
+    out = np.zeros(2, "float32")
+    assert np.add(tf.constant([1.0, 2.0]), 1.0, out=out) is out
+
+
 def test_constants_in_a_dtype_and_shape(tf: Any) -> None:
     assert tf.constant([1], dtype=tf.float32).dtype == np.float32
     assert tf.constant(np.array([1.7]), dtype="int32").numpy() == [1]
@@ -70,6 +87,7 @@ def test_text(tf: Any) -> None:
     x = tf.constant([1.0, 2.0])
     assert repr(x) == "<tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>"
     assert str(x) == "tf.Tensor([1. 2.], shape=(2,), dtype=float32)"
+    assert str(tf.constant(0.1)) == "tf.Tensor(0.1, shape=(), dtype=float32)"
     assert repr(tf.constant(3)) == "<tf.Tensor: shape=(), dtype=int32, numpy=3>"
     assert repr(tf.ones([1, 1])).endswith("numpy=array([[1.]], dtype=float32)>")
     assert repr(tf.ones([2, 1])).endswith("numpy=\narray([[1.],\n       [1.]], dtype=float32)>")

@@ -101,7 +101,7 @@ def test_nothing_stays_alive(name: str) -> None:
     gc.disable()
     try:
         kept = results(name, spied, pb.tensor(X))
-        assert alive or name == "vmap"
+        assert bool(alive) == (name != "vmap")  # which records nothing, as nobody differentiates
         assert [r().name() for r in alive if r() is not None] == []
         assert kept
     finally:

@@ -1,5 +1,7 @@
 """NumPy's protocols: what `numpy.exp(t)`, `array * t` and `numpy.sum(t)` do when t is a Tensor.
 
+And PyTorch's, which is of the same kind: `torch.sin(t)`, `torch_tensor * t`.
+
 A function that has a rule gives a Tensor, tracked as the operations it is made of. One that has
 none is an error where somebody follows an argument, and never a gradient that is lost in silence;
 where nobody does, NumPy computes it on the plain arrays, and what it answers are plain arrays.
@@ -56,3 +58,13 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
     if not all(issubclass(t, (Tensor, numpy.ndarray)) for t in types):
         return NotImplemented
     return _answers[function](args, kwargs)
+
+
+@classmethod  # type: ignore[misc]
+def torch_function(
+    cls: type, function: Any, types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
+    """PyTorch's functions on Tensors, and `torch_tensor * t`."""
+    from .torch_calls import answer
+
+    return answer(function, args, kwargs or {})

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy
 
+from ...arrays import SCALARS
 from ...core.cotangent import is_complex
 from ...core.tensor import raw
-from .table import array, cast, is_floating, pb, rule
+from ...errors import ArgumentError
+from .table import array, cast, cast_if_it_fits, is_floating, pb, rule
 
 # Ufuncs -------------------------------------------------------------------------------------
 
@@ -58,8 +60,11 @@ def _logaddexp2(x1: Any, x2: Any) -> Any:
 
 
 def _ldexp(x1: Any, x2: Any) -> Any:
-    x1 = array(x1)
-    return x1 * pb.exp2(cast(array(x2), x1.dtype))
+    """x1 · 2**x2, by two factors: each is a number where 2**x2 is too large or small for one."""
+    x1, x2 = array(x1), array(x2)
+    x1 = x1 if is_floating(x1) else cast(x1, pb.float64)
+    half = x2 // 2
+    return x1 * pb.exp2(cast(half, x1.dtype)) * pb.exp2(cast(x2 - half, x1.dtype))
 
 
 def _degrees(x: Any) -> Any:
@@ -191,8 +196,10 @@ def interp_of(
         return NotImplemented
     flat = pb.reshape(x, (-1,))
     i = pb.clip(pb.searchsorted(raw(xp), raw(flat), side="right") - 1, 0, last - 1)
-    at = [pb.take(a, i + j) for a in (xp, fp) for j in (0, 1)]
-    found = at[2] + (at[3] - at[2]) / (at[1] - at[0]) * (flat - at[0])
+    left_x, right_x, left_f, right_f = (pb.take(a, i + j) for a in (xp, fp) for j in (0, 1))
+    width = right_x - left_x
+    width = pb.where(width == 0, 1, width)  # of the last point named twice, whose value is used
+    found = left_f + (right_f - left_f) / width * (flat - left_x)
     found = pb.where(flat < xp[0], fp[0] if left is None else left, found)
     found = pb.where(flat > xp[last], fp[last] if right is None else right, found)
     found = pb.where(flat == xp[last], fp[last], found)
@@ -243,7 +250,10 @@ def diff_of(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
 def ediff1d_of(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours, of all entries in a row."""
     found = pb.diff(pb.ravel(array(ary)))
-    ends = [None if e is None else pb.reshape(array(e), (-1,)) for e in (to_begin, to_end)]
+    ends = [
+        None if e is None else cast_if_it_fits("ediff1d", pb.ravel(array(e)), found.dtype)
+        for e in (to_begin, to_end)
+    ]
     parts = [part for part in (ends[0], found, ends[1]) if part is not None]
     return pb.concat(parts) if len(parts) > 1 else found
 
@@ -257,10 +267,10 @@ def linspace_of(
     steps = num - 1 if endpoint else num
     if dtype is not None or steps < 1:
         return NotImplemented
-    start, stop = pb.broadcast_arrays(array(start), array(stop))
+    start, stop = (x if isinstance(x, SCALARS) else array(x) for x in (start, stop))
     step = (stop - start) / steps
-    at = numpy.reshape(numpy.arange(num), (-1, *(1,) * len(start.shape)))
-    found = start + step * at
+    at = numpy.reshape(numpy.arange(num), (-1, *(1,) * len(step.shape)))
+    found = start + step * cast(pb.asarray(at), step.dtype)
     if endpoint:  # the last is exact
         found = pb.where(at == steps, stop, found)
     found = pb.moveaxis(found, 0, axis)
@@ -273,6 +283,8 @@ def logspace_of(
     axis: int = 0,
 ) -> Any:
     """base to the power of evenly spaced numbers."""
+    if len(array(base).shape):
+        return NotImplemented
     found = linspace_of(start, stop, num, endpoint, axis=axis)
     return found if found is NotImplemented else pb.pow(base, found)
 
@@ -310,6 +322,8 @@ def bincount_of(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     if weights is None:
         return NotImplemented
     places = raw(array(x))
+    if numpy.any(places < 0):
+        raise ArgumentError("argument `x` of numpy.bincount", "no negative numbers", str(places))
     length = int(numpy.max(places, initial=-1)) + 1
     weights = cast(array(weights), pb.float64)
     return pb.add_at(pb.zeros(max(length, minlength)), weights, places)

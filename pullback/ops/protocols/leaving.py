@@ -13,7 +13,7 @@ from ...core.state import ALL, SPECIAL, state
 from ...core.tensor import Tensor, raw
 from ...errors import ArgumentError, ArgumentTypeError, DtypeError
 from ..operators import keep_old
-from .table import cast
+from .table import cast, fits
 
 DETACH = "x.detach().numpy() where no derivative is wanted"
 
@@ -87,7 +87,7 @@ def store(who: str, out: Any, value: Any, start: int, casting: str = "same_kind"
             f"argument `out` of {who}", f"shape {tuple(value.shape)}, as of the result",
             f"shape {tuple(out.shape)}",
         )
-    if not _fits(value.dtype, out.dtype, casting):
+    if not fits(value.dtype, out.dtype, casting):
         raise DtypeError(
             f"argument `out` of {who}", f"a dtype that can hold {value.dtype}",
             f"dtype {out.dtype}",
@@ -105,14 +105,8 @@ def store(who: str, out: Any, value: Any, start: int, casting: str = "same_kind"
         return out
     value = cast(value, out.dtype)
     if out._assignable:  # a new array in a variable, which no tape notices
-        return out.assign(raw(value))  # type: ignore[attr-defined]
+        variable: Any = out
+        return variable.assign(raw(value))
     if isinstance(value, Tensor) and value._node is not None:
         keep_old(value._node, start, out._data)
     return overwrite(out, value, who)
-
-
-def _fits(dtype: Any, target: Any, casting: Any) -> bool:
-    """Whether a dtype may be cast to another; of dtypes that are not NumPy's, the cast decides."""
-    if not isinstance(dtype, numpy.dtype) or not isinstance(target, numpy.dtype):
-        return True
-    return numpy.can_cast(dtype, target, casting)

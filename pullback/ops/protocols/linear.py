@@ -7,9 +7,13 @@ from functools import reduce
 from math import inf, prod
 from typing import Any
 
+import numpy
+
 from ...core.cotangent import is_complex
+from ...errors import ArgumentError
 from .picking import diagonal_of
-from .table import array, pb, rule
+from .shapes import expand_dims_of
+from .table import array, cast, entries, is_floating, pb, rule
 
 # Products -----------------------------------------------------------------------------------
 
@@ -68,8 +72,6 @@ def kron_of(a: Any, b: Any) -> Any:
 @rule("tensordot")
 def tensordot_of(a: Any, b: Any, axes: Any = 2) -> Any:
     """Sums over axes of both."""
-    if not isinstance(axes, int):
-        axes = tuple([(i,) if isinstance(i, int) else tuple(i) for i in axes])
     return pb.tensordot(array(a), array(b), axes=axes)
 
 
@@ -109,9 +111,7 @@ def cross_of(
     a, b = pb.moveaxis(array(a), axisa, -1), pb.moveaxis(array(b), axisb, -1)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         return NotImplemented
-    (a0, a1, a2), (b0, b1, b2) = pb.unstack(a, axis=-1), pb.unstack(b, axis=-1)
-    found = pb.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
-    return pb.moveaxis(found, -1, axisc)
+    return pb.moveaxis(pb.linalg.cross(a, b), -1, axisc)
 
 
 @rule("linalg.cross")
@@ -131,11 +131,14 @@ def cov_of(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
 ) -> Any:
     """The covariances of rows."""
+    given = [array(x) for x in (m, y) if x is not None]
+    if any(len(x.shape) > 2 for x in given):
+        return NotImplemented
     rows = [
-        x[None] if len(x.shape) < 2 else x if rowvar else pb.matrix_transpose(x)
-        for x in [array(x) for x in (m, y) if x is not None]
+        x[None] if len(x.shape) < 2 else x if rowvar else pb.matrix_transpose(x) for x in given
     ]
     x = pb.concat(rows, axis=0) if len(rows) > 1 else rows[0]
+    x = cast(x, pb.result_type(x.dtype, pb.float64))
     apart = x - pb.mean(x, axis=1, keepdims=True)
     n = x.shape[1] - (int(not bias) if ddof is None else ddof)
     found = pb.matmul(apart, pb.matrix_transpose(pb.conj(apart))) / n
@@ -146,6 +149,8 @@ def cov_of(
 def corrcoef_of(x: Any, y: Any = None, rowvar: bool = True) -> Any:
     """The correlations of rows."""
     c = cov_of(x, y, rowvar)
+    if c is NotImplemented:
+        return c
     if not len(c.shape):
         return c / c
     scale = pb.sqrt(pb.real(diagonal_of(c)))
@@ -155,28 +160,23 @@ def corrcoef_of(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 # numpy.linalg -------------------------------------------------------------------------------
 
 
-def _linalg(name: str) -> Any:
-    """A function of `pullback.linalg`."""
-    return getattr(pb.linalg, name)
-
-
-def _matrices(numpy_name: str, name: str | None = None) -> None:
-    """The rule of a function of one array, `a`."""
+def _same(name: str) -> None:
+    """The rule of a function of one array, `a`, which is `pullback.linalg`'s of its name."""
 
     def of_matrix(a: Any) -> Any:
-        return _linalg(name or numpy_name)(a)
+        return getattr(pb.linalg, name)(a)
 
-    rule(f"linalg.{numpy_name}")(of_matrix)
+    rule(f"linalg.{name}")(of_matrix)
 
 
 for _name in ("det", "inv", "slogdet", "eig", "eigvals"):
-    _matrices(_name)
+    _same(_name)
 
 
 @rule("linalg.svdvals")
 def svdvals_of(x: Any, /) -> Any:
     """The singular values."""
-    return _linalg("svdvals")(x)
+    return pb.linalg.svdvals(x)
 
 
 @rule("linalg.solve")
@@ -198,82 +198,92 @@ def tensorsolve_of(a: Any, b: Any) -> Any:
 def tensorinv_of(a: Any, ind: int = 2) -> Any:
     """The inverse of a linear map between arrays of several axes."""
     out, into = tuple(a.shape[:ind]), tuple(a.shape[ind:])
-    return pb.reshape(_linalg("inv")(pb.reshape(a, (prod(out), -1))), into + out)
+    return pb.reshape(pb.linalg.inv(pb.reshape(a, (prod(out), -1))), into + out)
+
+
+def _hermitian(a: Any, triangle: str, who: str) -> Any:
+    """The Hermitian matrix that one triangle of a stands for, so that the other has derivative 0.
+
+    NumPy's functions are differentiated as they are; those of `pullback.linalg`, which read the
+    lower triangle too, along Hermitian tangents.
+    """
+    if triangle.upper() not in ("L", "U"):
+        raise ArgumentError(f"argument `UPLO` of numpy.linalg.{who}", "'L' or 'U'", repr(triangle))
+    lower = triangle.upper() == "L"
+    half = pb.tril(a, k=-1) if lower else pb.matrix_transpose(pb.conj(pb.triu(a, k=1)))
+    middle = pb.real(a) if is_complex(a) else a
+    eye = pb.eye(a.shape[-1], dtype=pb.bool)
+    return half + pb.matrix_transpose(pb.conj(half)) + pb.where(eye, middle, 0)
 
 
 @rule("linalg.cholesky")
 def cholesky_of(a: Any, /, *, upper: bool = False) -> Any:
     """A triangular root."""
-    return _linalg("cholesky")(a, upper=upper)
+    whole = _hermitian(array(a), "U" if upper else "L", "cholesky")
+    return pb.linalg.cholesky(whole, upper=upper)
+
+
+@rule("linalg.eigh")
+def eigh_of(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
+    """The eigenvalues and eigenvectors of a Hermitian matrix."""
+    return pb.linalg.eigh(_hermitian(array(a), UPLO, "eigh"))
+
+
+@rule("linalg.eigvalsh")
+def eigvalsh_of(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
+    """The eigenvalues of a Hermitian matrix."""
+    return pb.linalg.eigvalsh(_hermitian(array(a), UPLO, "eigvalsh"))
 
 
 @rule("linalg.qr")
 def qr_of(a: Any, mode: str = "reduced") -> Any:
     """An orthogonal and a triangular factor."""
     if mode == "r":
-        return _linalg("qr")(a)[1]
-    return _linalg("qr")(a, mode=mode) if mode in ("reduced", "complete") else NotImplemented
-
-
-def _lower(a: Any, UPLO: str) -> Any:  # noqa: N803  # NumPy's name
-    """The Hermitian matrix that one triangle of a stands for."""
-    half = pb.tril(a, k=-1) if UPLO == "L" else pb.matrix_transpose(pb.conj(pb.triu(a, k=1)))
-    middle = pb.real(a) if is_complex(a) else a
-    eye = pb.eye(a.shape[-1], dtype=pb.bool)
-    return half + pb.matrix_transpose(pb.conj(half)) + pb.where(eye, middle, 0)
-
-
-@rule("linalg.eigh")
-def eigh_of(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
-    """The eigenvalues and eigenvectors of a Hermitian matrix."""
-    return _linalg("eigh")(_lower(a, UPLO))
-
-
-@rule("linalg.eigvalsh")
-def eigvalsh_of(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
-    """The eigenvalues of a Hermitian matrix."""
-    return _linalg("eigvalsh")(_lower(a, UPLO))
+        return pb.linalg.qr(a)[1]
+    return pb.linalg.qr(a, mode=mode) if mode in ("reduced", "complete") else NotImplemented
 
 
 @rule("linalg.svd")
 def svd_of(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """Singular values and vectors."""
     if not compute_uv:
-        return _linalg("svdvals")(a)
-    return _linalg("svd")(a, full_matrices=full_matrices)
+        return pb.linalg.svdvals(a)
+    return pb.linalg.svd(a, full_matrices=full_matrices)
 
 
 @rule("linalg.pinv")
-def pinv_of(a: Any, rcond: Any = None, *, rtol: Any = None) -> Any:
-    """The pseudo-inverse."""
-    return _linalg("pinv")(a, rtol=rcond if rtol is None else rtol)
+def pinv_of(a: Any, rcond: Any = None, *, rtol: Any = numpy._NoValue) -> Any:
+    """The pseudo-inverse; without a tolerance NumPy's is 1e-15, with `rtol=None` the usual one."""
+    if rtol is numpy._NoValue:
+        rtol = 1e-15 if rcond is None else rcond
+    elif rcond is not None:
+        raise ArgumentError("numpy.linalg.pinv", "`rcond` or `rtol`", "both")
+    return pb.linalg.pinv(a, rtol=rtol)
 
 
 @rule("linalg.matrix_power")
 def matrix_power_of(a: Any, n: int) -> Any:
     """A product of a matrix with itself."""
-    return _linalg("matrix_power")(a, n)
+    return pb.linalg.matrix_power(a, n)
 
 
 @rule("linalg.norm")
 def norm_of(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of vectors (along one axis), of matrices (along two), of all entries."""
     x = array(x)
+    x = x if is_floating(x) else cast(x, pb.float64)
     rank = len(x.shape)
-    if ord is None or (axis is None and rank == 1):
-        return pb.vector_norm(x, axis=axis, keepdims=keepdims, ord=2 if ord is None else ord)
-    if axis is None:
-        axis = tuple(range(rank))
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    if ord is None and axis is None:
+        return pb.vector_norm(x, keepdims=keepdims)
+    axes = tuple(range(rank)) if axis is None else entries(axis)
     if len(axes) == 1:
-        return pb.vector_norm(x, axis=axes[0], keepdims=keepdims, ord=ord)
-    if ord == "fro":
+        return pb.vector_norm(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(axes) != 2:
+        return NotImplemented
+    if ord in (None, "fro"):
         return pb.vector_norm(x, axis=axes, keepdims=keepdims)
-    if axes not in ((rank - 2, rank - 1), (-2, -1)):
-        x = pb.moveaxis(x, axes, (-2, -1))
-        if keepdims:
-            return NotImplemented
-    return _linalg("matrix_norm")(x, keepdims=keepdims, ord=ord)
+    found = pb.linalg.matrix_norm(pb.moveaxis(x, axes, (-2, -1)), ord=ord)
+    return expand_dims_of(found, tuple(i % rank for i in axes)) if keepdims else found
 
 
 @rule("linalg.vector_norm")
@@ -285,19 +295,22 @@ def vector_norm_of(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: 
 @rule("linalg.matrix_norm")
 def matrix_norm_of(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """The norm of matrices."""
-    return _linalg("matrix_norm")(x, keepdims=keepdims, ord=ord)
+    return pb.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
 
 
 @rule("linalg.cond")
 def cond_of(x: Any, p: Any = None) -> Any:
     """The ratio of the largest singular value to the smallest."""
-    if p in (None, 2):
-        values = _linalg("svdvals")(x)
-        return values[..., 0] / values[..., -1]
-    if p not in (1, -1, inf, -inf, "fro", "nuc", -2):
+    if p in (None, 2, -2):
+        values = pb.linalg.svdvals(x)
+        ends = values[..., 0], values[..., -1]
+        above, below = ends[::-1] if p == -2 else ends
+        none = below == 0
+        return pb.where(none, inf, above / pb.where(none, 1, below))
+    if p not in (1, -1, inf, -inf, "fro", "nuc"):
         return NotImplemented
-    norm = _linalg("matrix_norm")
-    return norm(x, ord=p) * norm(_linalg("inv")(x), ord=p)
+    norm = pb.linalg.matrix_norm
+    return norm(x, ord=p) * norm(pb.linalg.inv(x), ord=p)
 
 
 # numpy.fft ----------------------------------------------------------------------------------
@@ -327,18 +340,10 @@ for _name in ("fft", "ifft", "rfft", "irfft"):
 @rule("fft.fftshift")
 def fftshift_of(x: Any, axes: Any = None) -> Any:
     """Frequency 0 in the middle."""
-    return _shifted(x, axes, 1)
+    return pb.fft.fftshift(x, axes=axes)
 
 
 @rule("fft.ifftshift")
 def ifftshift_of(x: Any, axes: Any = None) -> Any:
     """Frequency 0 in front."""
-    return _shifted(x, axes, -1)
-
-
-def _shifted(x: Any, axes: Any, sign: int) -> Any:
-    if axes is None:
-        axes = tuple(range(len(x.shape)))
-    axes = (axes,) if isinstance(axes, int) else tuple(axes)
-    shift = tuple(x.shape[i] // 2 if sign > 0 else -(x.shape[i] // 2) for i in axes)
-    return pb.roll(x, shift, axis=axes)
+    return pb.fft.ifftshift(x, axes=axes)

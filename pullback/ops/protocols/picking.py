@@ -8,6 +8,7 @@ import numpy
 
 from ...core.op import OPS
 from ...core.tensor import raw
+from ...errors import PositionError
 from .table import array, pb, rule
 
 
@@ -58,6 +59,11 @@ def delete_of(arr: Any, obj: Any, axis: int | None = None) -> Any:
 @rule("choose")
 def choose_of(a: Any, choices: Any) -> Any:
     """For each entry, that of the choice it names."""
+    places = raw(array(a))
+    if numpy.any((places < 0) | (places >= len(choices))):
+        raise PositionError(
+            "argument `a` of numpy.choose", f"positions of {len(choices)} choices", str(places)
+        )
     spread = pb.broadcast_arrays(array(a), *[array(c) for c in choices])
     picked = pb.take_along_axis(pb.stack(spread[1:]), spread[0][None], axis=0)
     return picked[0]

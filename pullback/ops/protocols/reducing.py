@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import update_wrapper
 from math import inf
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy
 
 from ...core.cotangent import is_complex
 from ...core.tensor import raw
-from .table import array, cast, is_floating, pb, rule
+from ...errors import ArgumentError
+from .table import array, cast, entries, is_floating, is_integer, pb, rule
 
 Axis = int | tuple[int, ...] | None
 
@@ -40,7 +42,7 @@ def sum_of(
 ) -> Any:
     """Σ a, and `initial`."""
     found = pb.sum(_left(array(a), where, 0), axis=axis, dtype=dtype, keepdims=keepdims)
-    return found if initial is None else found + initial
+    return found if initial is None else cast(found + initial, found.dtype)
 
 
 @rule("prod")
@@ -50,7 +52,7 @@ def prod_of(
 ) -> Any:
     """Π a, times `initial`."""
     found = pb.prod(_left(array(a), where, 1), axis=axis, dtype=dtype, keepdims=keepdims)
-    return found if initial is None else found * initial
+    return found if initial is None else cast(found * initial, found.dtype)
 
 
 def _extreme(
@@ -69,7 +71,7 @@ def _extreme(
 
 def _count(x: Any, axis: Axis) -> int:
     """How many entries are reduced to one."""
-    axes = range(len(x.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = range(len(x.shape)) if axis is None else entries(axis)
     total = 1
     for i in axes:
         total *= x.shape[i]
@@ -163,7 +165,8 @@ def var_of(
     apart = x - mean
     squares = pb.real(pb.conj(apart) * apart)
     total = sum_of(squares, axis, keepdims=True, where=where)
-    return _dropped(total / (_number(x, axis, where) - ddof), axis, keepdims)
+    freedom = pb.maximum(pb.asarray(_number(x, axis, where) - ddof), 0)
+    return _dropped(total / cast(freedom, total.dtype), axis, keepdims)
 
 
 @rule("std")
@@ -193,13 +196,13 @@ def average_of(
     else:
         w = array(weights)
         if len(w.shape) != len(x.shape):  # one for each position along the axis
-            if not isinstance(axis, int) or len(w.shape) != 1:
+            if not is_integer(axis) or len(w.shape) != 1:
                 return NotImplemented
             w = pb.reshape(w, (-1, *(1,) * (len(x.shape) - 1 - axis % len(x.shape))))
         w = pb.broadcast_to(w, tuple(x.shape))
         total = pb.sum(w, axis=axis, keepdims=keepdims)
         found = pb.sum(x * w, axis=axis, keepdims=keepdims) / total
-    return (found, total) if returned else found
+    return (found, cast(total, found.dtype)) if returned else found
 
 
 # Quantiles ----------------------------------------------------------------------------------
@@ -208,11 +211,19 @@ def average_of(
 def _last(x: Any, axis: Axis) -> Any:
     """x with the reduced axes as one, the last."""
     rank = len(x.shape)
-    axes = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = range(rank) if axis is None else entries(axis)
     gone = [i % rank for i in axes]
     rest = [i for i in range(rank) if i not in gone]
     moved = pb.permute_dims(x, (*rest, *gone))
     return pb.reshape(moved, (*[x.shape[i] for i in rest], -1))
+
+
+def _between(low: Any, high: Any, share: Any) -> Any:
+    """low + share (high - low), of infinite ones too, unless they are of different signs."""
+    endless = pb.isinf(low)
+    equal = pb.logical_and(endless, low == high)
+    gap = pb.where(equal, 0, high) - pb.where(equal, 0, low)
+    return pb.where(endless, high, low) + gap * pb.where(endless, share - 1, share)
 
 
 @rule("quantile")
@@ -223,18 +234,22 @@ def quantile_of(
     if method != "linear":
         return NotImplemented
     x, q = _floating(array(a), None), array(q)
+    if not numpy.all((raw(q) >= 0) & (raw(q) <= 1)):
+        raise ArgumentError("argument `q` of numpy.quantile", "shares from 0 to 1", str(raw(q)))
+    if len(q.shape):  # a number takes on the precision of the entries, as with operators
+        x = cast(x, pb.result_type(x.dtype, q.dtype))
     flat = _last(x, axis)
     n = flat.shape[-1]
     at = pb.reshape(cast(q, x.dtype), (-1,)) * (n - 1)
     ordered, below = pb.sort(flat, axis=-1), pb.floor(raw(at))
     low = pb.take(ordered, cast(below, pb.int64), axis=-1)
     high = pb.take(ordered, cast(pb.ceil(raw(at)), pb.int64), axis=-1)
-    found = low + (high - low) * (at - below)
+    found = _between(low, high, at - below)
     found = pb.where(pb.any(pb.isnan(flat), axis=-1, keepdims=True), numpy.nan, found)
     shape = tuple(flat.shape[:-1])
     if keepdims:
         rank = len(x.shape)
-        axes = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        axes = range(rank) if axis is None else entries(axis)
         gone = {i % rank for i in axes}
         shape = tuple(1 if i in gone else x.shape[i] for i in range(rank))
     return pb.reshape(pb.moveaxis(found, -1, 0), (*q.shape, *shape))
@@ -327,8 +342,7 @@ def _skipping(name: str, reduction: Callable[..., Any]) -> None:
         a = array(a)
         return reduction(a, *args, where=_numbers(a, where), **how)
 
-    skipping.__wrapped__ = reduction  # type: ignore[attr-defined]  # whose parameters it has
-    rule(name)(skipping)
+    rule(name)(update_wrapper(skipping, reduction))  # whose parameters it has
 
 
 for _name, _reduction in {
@@ -339,6 +353,8 @@ for _name, _reduction in {
 
 def _nan_extreme(rule_of: Any, far: float, a: Any, axis: Axis, how: dict[str, Any]) -> Any:
     a = array(a)
+    if not is_floating(a):
+        return rule_of(a, axis, **how)
     numbers = _numbers(a, True)
     found = rule_of(pb.where(numbers, a, far), axis, **how)
     return pb.where(pb.any(numbers, axis=axis, keepdims=how["keepdims"]), found, numpy.nan)

@@ -10,7 +10,7 @@ import numpy
 from ...arrays.batched import Batched
 from ...errors import ArgumentError
 from .leaving import is_followed, plain, tensors_in
-from .table import array, cast, pb, rule
+from .table import array, cast, cast_if_it_fits, entries, is_integer, pb, rule
 
 # Rearranging --------------------------------------------------------------------------------
 
@@ -20,7 +20,7 @@ def reshape_of(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> 
     """The entries in another shape."""
     if order not in ("C", "A"):
         return NotImplemented
-    return pb.reshape(array(a), (shape,) if isinstance(shape, int) else tuple(shape), copy=copy)
+    return pb.reshape(array(a), entries(shape), copy=copy)
 
 
 @rule("ravel")
@@ -33,7 +33,7 @@ def ravel_of(a: Any, order: str = "C") -> Any:
 def resize_of(a: Any, new_shape: Any) -> Any:
     """The entries in another shape, from the beginning again where they do not suffice."""
     flat = pb.ravel(a)
-    shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    shape = entries(new_shape)
     places = numpy.resize(numpy.arange(flat.shape[0]), shape)
     return pb.reshape(pb.take(flat, numpy.ravel(places)), shape)
 
@@ -79,8 +79,8 @@ def rot90_of(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 @rule("expand_dims")
 def expand_dims_of(a: Any, axis: Any) -> Any:
     """With axes of length 1."""
-    if isinstance(axis, int):
-        return pb.expand_dims(a, axis)
+    if is_integer(axis):
+        return pb.expand_dims(a, int(axis))
     rank = len(a.shape) + len(axis)
     places = {i % rank for i in axis}
     lengths = iter(a.shape)
@@ -132,7 +132,7 @@ def roll_of(a: Any, shift: Any, axis: Any = None) -> Any:
 @rule("tile")
 def tile_of(A: Any, reps: Any) -> Any:  # noqa: N803  # NumPy's name
     """Side by side with itself."""
-    return pb.tile(A, reps if isinstance(reps, int) else tuple(reps))
+    return pb.tile(A, entries(reps))
 
 
 @rule("repeat")
@@ -144,13 +144,13 @@ def repeat_of(a: Any, repeats: Any, axis: int | None = None) -> Any:
 @rule("broadcast_to")
 def broadcast_to_of(array: Any, shape: Any) -> Any:
     """In a larger shape."""
-    return pb.broadcast_to(array, (shape,) if isinstance(shape, int) else tuple(shape))
+    return pb.broadcast_to(array, entries(shape))
 
 
 @rule("broadcast_arrays")
 def broadcast_arrays_of(*args: Any) -> Any:
     """In a common shape."""
-    return tuple(pb.broadcast_arrays(*[array(a) for a in args]))
+    return pb.broadcast_arrays(*[array(a) for a in args])
 
 
 @rule("meshgrid")
@@ -161,7 +161,7 @@ def meshgrid_of(
     if sparse:
         return NotImplemented
     found = pb.meshgrid(*[array(x) for x in xi], indexing=indexing)
-    return tuple([pb.identity(x) for x in found] if copy else found)
+    return tuple([pb.identity(x) for x in found]) if copy else found
 
 
 def _each(name: str, raised: Callable[[Any], Any]) -> None:
@@ -210,7 +210,7 @@ def concatenate_of(
     arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
     """One after the other."""
-    return cast(pb.concat(_arrays(arrays), axis=axis), dtype)
+    return cast_if_it_fits("concatenate", pb.concat(_arrays(arrays), axis=axis), dtype, casting)
 
 
 @rule("stack")
@@ -218,20 +218,22 @@ def stack_of(
     arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
     """Side by side along a new axis."""
-    return cast(pb.stack(_arrays(arrays), axis=axis), dtype)
+    return cast_if_it_fits("stack", pb.stack(_arrays(arrays), axis=axis), dtype, casting)
 
 
 @rule("vstack")
 def vstack_of(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Rows one below the other."""
-    return cast(pb.concat([_two(a) for a in _arrays(tup)], axis=0), dtype)
+    found = pb.concat([_two(a) for a in _arrays(tup)], axis=0)
+    return cast_if_it_fits("vstack", found, dtype, casting)
 
 
 @rule("hstack")
 def hstack_of(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Columns side by side; vectors one after the other."""
     parts = [_one(a) for a in _arrays(tup)]
-    return cast(pb.concat(parts, axis=0 if len(parts[0].shape) == 1 else 1), dtype)
+    found = pb.concat(parts, axis=0 if len(parts[0].shape) == 1 else 1)
+    return cast_if_it_fits("hstack", found, dtype, casting)
 
 
 @rule("dstack")
@@ -279,6 +281,8 @@ def pad_of(
     array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0
 ) -> Any:
     """With entries around it: of one value, or of its own by "edge", "wrap", "reflect", …."""
+    if isinstance(pad_width, dict):
+        return NotImplemented
     rank = len(array.shape)
     widths = numpy.broadcast_to(numpy.asarray(pad_width), (rank, 2)).tolist()
     if mode == "constant" and not numpy.ndim(constant_values):
@@ -296,7 +300,7 @@ def pad_of(
 
 def _pieces(x: Any, at: Any, axis: int, equal: bool) -> Any:
     n = x.shape[axis]
-    if not isinstance(at, (int, numpy.integer)):
+    if not is_integer(at):
         ends = [slice(*cut).indices(n) for cut in zip([0, *at], [*at, None], strict=True)]
         sizes = [max(stop - start, 0) for start, stop, _ in ends]
     elif at < 1 or (equal and n % at):

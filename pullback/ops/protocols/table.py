@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeGuard
 
-from ...core.tensor import inexact_dtypes
+import numpy
+
+from ...core.batching import adapter_of
+from ...core.tensor import inexact_dtypes, raw
+from ...errors import DtypeError
 
 pb: Any = import_module(__name__.partition(".")[0])
 """The front page: rules are written in terms of what users have."""
@@ -36,6 +40,16 @@ def array(x: Any) -> Any:
     return x if hasattr(x, "shape") else pb.asarray(x)
 
 
+def is_integer(x: Any) -> TypeGuard[int]:
+    """Whether a value is one integer, of Python or of NumPy."""
+    return isinstance(x, (int, numpy.integer))
+
+
+def entries(value: Any) -> tuple[Any, ...]:
+    """Axes, or lengths: one, or a sequence of them, as a tuple."""
+    return (value,) if is_integer(value) else tuple(value)
+
+
 def is_floating(x: Any) -> bool:
     """Whether an array or Tensor holds real or complex floating numbers."""
     return inexact_dtypes[x.dtype]
@@ -44,3 +58,25 @@ def is_floating(x: Any) -> bool:
 def cast(x: Any, dtype: Any) -> Any:
     """x in a dtype; itself if it is of it, or if None is asked for."""
     return x if dtype is None or x.dtype == dtype else pb.astype(x, dtype)
+
+
+def fits(dtype: Any, target: Any, casting: Any) -> bool:
+    """Whether a dtype may be cast to another; of dtypes that are not NumPy's, the cast decides."""
+    if not isinstance(dtype, numpy.dtype) or not isinstance(target, numpy.dtype):
+        return True
+    return numpy.can_cast(dtype, target, casting)
+
+
+def cast_if_it_fits(who: str, x: Any, dtype: Any, casting: str = "same_kind") -> Any:
+    """x in a dtype that NumPy would cast it to; None leaves it.
+
+    Raises `DtypeError` for one that it would not, as when floats, with their history, would become
+    integers.
+    """
+    target = None if dtype is None else adapter_of(raw(x)).dtype(dtype)
+    if target is not None and not fits(x.dtype, target, casting):
+        raise DtypeError(
+            f"argument `dtype` of numpy.{who}", f"one that {x.dtype} is cast to by {casting!r}",
+            str(target),
+        )
+    return cast(x, target)

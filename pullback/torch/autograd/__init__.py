@@ -13,37 +13,38 @@ from ...core.state import no_grad as no_grad
 from ...core.state import set_grad_enabled as set_grad_enabled
 from ...core.tensor import Tensor as _CoreTensor
 from ...custom.function import Function as Function
-from ...recording import debug as _debug
 from ..errors import guarded_pull
-from ..tensor import Tensor as Variable
+from . import anomaly_mode as anomaly_mode
 from . import forward_ad as forward_ad
 from . import function as function
 from . import functional as functional
-from .checking import GradcheckError as GradcheckError
-from .checking import gradcheck as gradcheck
-from .checking import gradgradcheck as gradgradcheck
+from . import grad_mode as grad_mode
+from . import graph as graph
+from .anomaly_mode import detect_anomaly as detect_anomaly
+from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
+from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
+from .gradcheck import GradcheckError as GradcheckError
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck
+from .variable import Variable as Variable
 
 __all__ = [
-    "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad",
-    "forward_ad", "function", "functional", "grad", "gradcheck", "gradgradcheck", "inference_mode",
-    "is_grad_enabled", "no_grad", "set_grad_enabled",
+    "Function", "GradcheckError", "Variable", "anomaly_mode", "backward", "detect_anomaly",
+    "enable_grad", "forward_ad", "function", "functional", "grad", "grad_mode", "gradcheck",
+    "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly",
+    "set_grad_enabled", "set_multithreading_enabled",
 ]
-
-
-def detect_anomaly(check_nan: bool = False) -> Any:
-    """A block in which lines are recorded, for errors of `backward` to name.
-
-    check_nan  accepted, with no effect
-    """
-    return _debug()
 
 
 @guarded_pull
 def backward(
     tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
-    create_graph: bool = False, inputs: Any = None,
+    create_graph: bool = False, grad_variables: Any = None, inputs: Any = None,
 ) -> None:
     """Add the gradient of the tensors' sum to the `grad` of every leaf.
+
+    grad_variables  an old name of grad_tensors
+    inputs          only these leaves receive a gradient: tensors, edges, or a dictionary of them
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -51,6 +52,8 @@ def backward(
     >>> x.grad
     tensor([2., 2.])
     """
+    tensors, inputs = graph.as_tensors(tensors), graph.as_tensors(inputs)
+    grad_tensors = grad_variables if grad_tensors is None else grad_tensors
     if isinstance(tensors, _CoreTensor):
         tensors = [tensors]
         grad_tensors = [grad_tensors] if isinstance(grad_tensors, _CoreTensor) else grad_tensors
@@ -62,9 +65,10 @@ def grad(
     outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
     create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
     is_grads_batched: bool = False, materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> Any:
     """The gradients of the outputs' sum with respect to each input, leaving `grad` alone.
 
+    outputs, inputs   tensors or edges; for a dictionary of inputs the answer is one, too
     is_grads_batched  `grad_outputs` have a first axis more than the outputs, and so have the
                       answers: one for each entry along it, by one pull
 
@@ -77,7 +81,16 @@ def grad(
         "retain_graph": retain_graph, "create_graph": create_graph, "allow_unused": allow_unused,
         "materialize_grads": materialize_grads,
     }
-    if not is_grads_batched:
+    outputs, names = graph.as_tensors(outputs), list(inputs) if isinstance(inputs, dict) else None
+    inputs = graph.as_tensors(inputs)
+    found = _grad(outputs, inputs, grad_outputs, is_grads_batched, how)
+    return found if names is None else dict(zip(names, found, strict=True))
+
+
+def _grad(
+    outputs: Any, inputs: Any, grad_outputs: Any, batched: bool, how: dict[str, Any]
+) -> tuple[Any, ...]:
+    if not batched:
         return _gradients(outputs, inputs, grad_outputs, **how)
     outputs = [outputs] if isinstance(outputs, _CoreTensor) else list(outputs)
     inputs = [inputs] if isinstance(inputs, _CoreTensor) else list(inputs)

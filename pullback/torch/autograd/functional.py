@@ -12,7 +12,7 @@ from ... import ops, transforms
 from ...core.backward import gradients
 from ...core.tensor import Tensor as CoreTensor
 from ...core.tensor import wrap
-from ...errors import ArgumentError
+from ...errors import ArgumentError, DisconnectedError
 from ...transforms.reverse import bases
 from ...trees import mapped
 from ..errors import as_runtime, guarded_pull
@@ -37,6 +37,37 @@ def _slopes(out: Any, inputs: tuple[Any, ...], v: Any, create: bool) -> tuple[An
     return gradients(
         out, inputs, v, retain_graph=True, create_graph=create, materialize_grads=True
     )
+
+
+def _depends(outs: tuple[Any, ...], inputs: tuple[Any, ...], what: str = "output") -> None:
+    """Raise a `DisconnectedError` for an output that does not depend on some input."""
+    for k, out in enumerate(outs):
+        grads: tuple[Any, ...] = (None,) * len(inputs)
+        if out.requires_grad:
+            seed = wrap(out._out, numpy.ones(tuple(out.shape), out.dtype))
+            grads = gradients(out, inputs, seed, retain_graph=True, allow_unused=True)
+        for i, g in enumerate(grads):
+            if g is None:
+                raise DisconnectedError(
+                    f"{what} {k} of a function, with strict=True",
+                    "one that depends on each input",
+                    f"one that is independent of input {i}" if out.requires_grad
+                    else "one that does not require gradient, as it was not computed from inputs",
+                    "pass strict=False for zeros",
+                )
+
+
+def _strictly(func: Callable[..., Any], inputs: Any, *, twice: str = "") -> None:
+    """Check that outputs depend on all inputs; `twice`, that "all" or "each" slope does, too."""
+    args, _ = _fresh(inputs, False)
+    outs = func(*args)
+    several = (outs,) if isinstance(outs, CoreTensor) else tuple(outs)
+    _depends(several, args)
+    if twice:
+        slopes = gradients(several[0], args, create_graph=True)
+        total = [ops.sum(s * s) for s in slopes if s.requires_grad]
+        _depends((sum(total[1:], total[0]),) if total and twice == "all" else slopes, args,
+                 "gradient")
 
 
 def _handed(found: tuple[Any, ...], single: bool) -> Any:
@@ -70,7 +101,8 @@ def jacobian(
     vectorize     by one batched pull, and not one for each entry of the outputs: much faster, for
                   the memory of all of them
     strategy      "forward-mode", with `vectorize`: by one run with all tangents of the inputs
-    strict        accepted, with no effect
+    strict        an output that depends on no input is an error, and so is one that does not depend
+                  on one of several; else its derivatives are zeros
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor([1.0, 2.0])
@@ -78,11 +110,18 @@ def jacobian(
     tensor([[2., 0.],
             [0., 4.]])
     """
+    if strict and vectorize:
+        raise as_runtime(ArgumentError(
+            "argument `strict` of `jacobian`", "False, with vectorize=True", "True",
+            "strict=True looks at one output after the other",
+        ))
     if _is_forward(strategy, vectorize, create_graph):
         return _forward_jacobian(func, inputs)
     args, single = _fresh(inputs, create_graph)
     outs = func(*args)
     several = (outs,) if isinstance(outs, CoreTensor) else tuple(outs)
+    if strict:
+        _depends(several, args)
     if vectorize:
         found = _batched_rows(several, args, create_graph)
     else:
@@ -163,6 +202,8 @@ def hessian(
             [ 0., 12.]])
     """
     single = isinstance(inputs, CoreTensor)
+    if strict:
+        _strictly(func, inputs, twice="each")
     if _is_forward(outer_jacobian_strategy, vectorize, create_graph):
         found = _forward_jacobian(_gradient(func, "hessian"), inputs)
         return found[0] if single else found
@@ -205,6 +246,8 @@ def vjp(
 
     v  may be left out for a result with one entry
     """
+    if strict:
+        _strictly(func, inputs)
     args, single = _fresh(inputs, create_graph)
     out = func(*args)
     found = _handed(_slopes(out, args, v, create_graph), single)
@@ -223,6 +266,8 @@ def jvp(
     By one run in forward mode; that of a function whose gradient was only written in the other
     direction is transposed.
     """
+    if strict:
+        _strictly(func, inputs)
     args, tangents = _directions(inputs, v, create_graph, "jvp")
     return _settled(transforms.jvp(func, args, tangents), create_graph)
 
@@ -241,6 +286,8 @@ def hvp(
     >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), x, torch.tensor([1.0, 0.0]))
     (tensor(9.), tensor([6., 0.]))
     """
+    if strict:
+        _strictly(func, inputs, twice="all")
     args, tangents = _directions(inputs, v, create_graph, "hvp")
     (out, _), (_, found) = transforms.jvp(_gradient(func, "hvp", value=True), args, tangents)
     return _settled((out, _handed(found, isinstance(inputs, CoreTensor))), create_graph)
@@ -255,6 +302,8 @@ def vhp(
 
     v  may be left out for one input with one entry
     """
+    if strict:
+        _strictly(func, inputs, twice="all")
     args, tangents = _directions(inputs, v, create_graph, "vhp")
     (out, _), pull = transforms.vjp(_gradient(func, "vhp", value=True), *args)
     found = pull((ops.zeros_like(out), tangents))

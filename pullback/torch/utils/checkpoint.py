@@ -45,5 +45,5 @@ def checkpoint_sequential(
 
     segments  what goes between so many pieces of the chain is kept, and nothing else
     """
-    parts = functions.children() if isinstance(functions, Module) else list(functions)
+    parts = list(functions.children() if isinstance(functions, Module) else functions)
     return _sequential(parts, input, segments=segments)

@@ -1,0 +1,72 @@
+"""What every library's kernels of linear algebra check, and how they tell what has no answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ConvergenceError, ShapeError, SingularMatrixError
+
+
+def check_matrices(shape: Any, who: str, *, square: bool = False, argument: str = "x") -> None:
+    """Raise a `ShapeError` for a shape that is not of a matrix or a stack of them.
+
+    >>> check_matrices((2, 3, 3), "inv", square=True)
+    """
+    shape = tuple(shape)
+    if len(shape) < 2 or (square and shape[-1] != shape[-2]):
+        kind = "square matrices" if square else "matrices"
+        raise ShapeError(
+            f"argument `{argument}` of `{who}`", f"{kind}, on the last two axes", f"shape {shape}"
+        )
+
+
+def check_right_side(rows: int, shape: Any, who: str, argument: str) -> None:
+    """Raise a `ShapeError` for right sides that have not as many entries as matrices have rows.
+
+    >>> check_right_side(3, (4, 3, 1), "solve", "x2")
+    """
+    shape = tuple(shape)
+    if not shape or shape[-2:][0] != rows:
+        raise ShapeError(
+            f"argument `{argument}` of `{who}`",
+            f"a vector of {rows} entries, or matrices of {rows} rows", f"shape {shape}",
+        )
+
+
+def singular(who: str, shape: Any) -> SingularMatrixError:
+    """The error for a matrix that has no inverse.
+
+    >>> str(singular("inv", (2, 2))).splitlines()[0]
+    '`inv`'
+    """
+    return SingularMatrixError(
+        f"`{who}`", "matrices that have an inverse", f"a singular one among shape {tuple(shape)}",
+        "add a small multiple of the identity, or use least squares",
+    )
+
+
+def indefinite(shape: Any) -> SingularMatrixError:
+    """The error for a matrix that has no Cholesky factor.
+
+    >>> str(indefinite((2, 2))).splitlines()[0]
+    '`cholesky`'
+    """
+    return SingularMatrixError(
+        "`cholesky`", "positive definite matrices", f"another one among shape {tuple(shape)}",
+        "add a small multiple of the identity, or use eigh",
+    )
+
+
+def diverged(who: str, finite: bool, text: str) -> ConvergenceError:
+    """The error for a matrix of which a library gives up to find the values.
+
+    finite   whether all entries are, for else that is the reason
+    text     what the library said
+
+    >>> str(diverged("svd", False, "")).splitlines()[2]
+    '  got:      entries that are NaN or infinite'
+    """
+    return ConvergenceError(
+        f"`{who}`", "matrices with finite entries",
+        text if finite else "entries that are NaN or infinite",
+    )

@@ -1,0 +1,70 @@
+"""How boxes and lines look, so that they are told apart without colours too."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Look(NamedTuple):
+    """A box: its shape, and its colours.
+
+    shape   "plain", "pill" (round ends), "double" (an inner outline), "cut" (corners cut off),
+            "band" (a hatched band at its left)
+    dash    the outline's dashes, as SVG has them
+    """
+
+    shape: str
+    fill: str
+    line: str
+    width: float = 1.3
+    dash: str = ""
+
+
+class Line(NamedTuple):
+    """An edge: its colour and its dashes."""
+
+    color: str
+    dash: str = ""
+    width: float = 1.3
+
+
+LOOKS = {
+    "operation": Look("plain", "#ffffff", "#5b6675"),
+    "input": Look("pill", "#e3effc", "#2468b4"),
+    "variable": Look("double", "#e2f4ee", "#14785a"),
+    "update": Look("cut", "#e2f4ee", "#14785a"),
+    "constant": Look("plain", "#f5f5f3", "#77776f", 1.1, "2 2.5"),
+    "overridden": Look("plain", "#fff0dc", "#c25e00", 3.2),
+    "custom": Look("plain", "#f3e9fb", "#7a37a8", 2.2, "9 3 2 3"),
+    "backward": Look("band", "#fbf7e6", "#8a7413"),
+    "order": Look("cut", "#ffffff", "#5b6675", 1.1, "5 3"),
+}
+"""Name of a look -> shape and colours."""
+
+LINES = {
+    "value": Line("#7b8794"),
+    "backward": Line("#a98f22"),
+    "saved": Line("#a39b7a", "1.6 3", 1.6),
+    "order": Line("#7b8794", "6 4", 1.1),
+}
+"""Name of a line -> colour and dashes."""
+
+INK, FAINT, PAPER, FRAME = "#1d2733", "#5d6875", "#ffffff", "#c3cad3"
+GROUND = ("#f7f8fa", "#eef1f5")
+"""Of groups, by turns."""
+
+FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+LETTER = 0.61
+"""The width of a letter over the size of the font."""
+
+TITLE, ROW, SMALL = 12.0, 10.5, 9.5
+"""Sizes of letters: of titles, of further lines, of labels."""
+
+
+def width_of(text: str, size: float) -> float:
+    """The width of a text in pixels.
+
+    >>> width_of("ten letter", 10.0)
+    61.0
+    """
+    return round(len(text) * size * LETTER, 2)

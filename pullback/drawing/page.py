@@ -1,0 +1,149 @@
+"""A picture as one page that folds, zooms, searches, and tells of what the pointer is on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from .levels import Level
+from .looks import FAINT, FONT, FRAME, GROUND, INK, LETTER, LINES, PAPER, SMALL, TITLE
+from .picture import Path, Picture
+from .places import (
+    BESIDE,
+    BETWEEN,
+    FOOT,
+    GAP,
+    HEAD,
+    LANE,
+    LAST,
+    SIDE,
+    SLOPE,
+    STEEPEST,
+    STRAIGHT,
+    SWEEPS,
+    UPRIGHT,
+    WEIGHTS,
+)
+from .svg import Drawing, box_of, closed_of, definitions, legend_of
+
+_SUMS = {
+    "beside": BESIDE, "between": BETWEEN, "foot": FOOT, "gap": GAP, "head": HEAD, "lane": LANE,
+    "last": LAST, "side": SIDE, "slope": SLOPE, "steepest": STEEPEST, "straight": STRAIGHT,
+    "sweeps": SWEEPS, "upright": UPRIGHT,
+    "weights": WEIGHTS, "title": TITLE * LETTER, "small": SMALL * LETTER,
+}
+_PAINT = {"frame": FRAME, "ground": GROUND, "faint": FAINT, "paper": PAPER}
+
+
+def page(picture: Picture, closed: Collection[Path] = ()) -> str:
+    """The text of a page: one file, which refers to nothing outside.
+
+    closed   the groups that are folded to begin with
+
+    >>> from pullback.drawing import Box
+    >>> page(Picture([Box("a", "<first>")], [])).count("&lt;first&gt;")
+    1
+    """
+    drawing = Drawing(picture, closed)
+    boxes = []
+    for level in drawing.levels.levels:
+        for number, item in enumerate(level.items):
+            if item.what == "box":
+                box = picture.boxes[item.number]
+                element = box_of(box, drawing.sizes.boxes[box.key], told=False)
+                boxes.append(f'<g data-at="{level.number} {number}">{element}</g>')
+    groups = [
+        f'<g data-at="{at[0]} {at[1]}">{closed_of(drawing, drawing.levels.levels[number])}</g>'
+        for number, at in drawing.places.item.items()
+    ]
+    legend, size = legend_of(picture, 760.0)
+    parts = {
+        "TITLE": escape(picture.title or "Graph"), "STYLE": _style(), "DEFINITIONS": definitions(),
+        "BOXES": "\n".join([*boxes, *groups]), "LEGEND": "".join(legend),
+        "LEGEND_WIDTH": f"{size[0]:g}", "LEGEND_HEIGHT": f"{size[1]:g}",
+        "DATA": _json(_data(drawing)), "PROGRAM": _read("page.js"),
+    }
+    return _filled(_read("page.html"), parts)
+
+
+@cache
+def _read(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
+
+
+def _style() -> str:
+    style = _read("page.css")
+    for name, value in {"FONT": FONT, "INK": INK, "FAINT": FAINT, "FRAME": FRAME}.items():
+        style = style.replace(f"{{{{{name}}}}}", value)
+    return style
+
+
+def _filled(template: str, parts: dict[str, str]) -> str:
+    """A template with its parts in place; what stands in a part is not looked at."""
+    pieces = template.split("{{")
+    text = pieces[0]
+    for piece in pieces[1:]:
+        name, _, rest = piece.partition("}}")
+        text += parts[name] + rest
+    return text
+
+
+def _json(data: Any) -> str:
+    """Data as text that cannot end the element it stands in."""
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
+
+
+def _data(drawing: Drawing) -> dict[str, Any]:
+    """What the program of the page lays out, in lists of numbers."""
+    picture, levels, sizes = drawing.picture, drawing.levels, drawing.sizes
+    places = {box.key: n for n, box in enumerate(picture.boxes)}
+    return {
+        "sums": _SUMS, "paint": _PAINT,
+        "lines": {name: line._asdict() for name, line in LINES.items()},
+        "levels": [_level(drawing, level) for level in levels.levels],
+        "boxes": [
+            {"key": box.key, "text": " ".join([box.title, *box.rows]), "detail": box.detail,
+             "size": sizes.boxes[box.key]}
+            for box in picture.boxes
+        ],
+        "edges": [
+            {"tail": places[edge.tail], "head": places[edge.head], "label": edge.label,
+             "look": edge.look, "labelled": sizes.labelled[n], "down": levels.down[n],
+             "from": sizes.tails[n], "to": sizes.heads[n],
+             "way": [[s.level, s.item, s.lane, int(s.arrives)] for s in levels.ways[n]]}
+            for n, edge in enumerate(picture.edges)
+        ],
+    }
+
+
+def _level(drawing: Drawing, level: Level) -> dict[str, Any]:
+    sizes, places = drawing.sizes, drawing.places
+    numbers = {box.key: n for n, box in enumerate(drawing.picture.boxes)}
+    return {
+        "path": level.path, "closed": level.path in places.closed, "lanes": level.lanes,
+        "in": places.item.get(level.number), "size": sizes.closed.get(level.number),
+        "items": [
+            [item.what, numbers[str(item.key)] if item.what == "box" else item.key, item.layer]
+            for item in level.items
+        ],
+        "layers": level.layers, "chains": level.chains,
+        "ports": {
+            port: shift for (number, port), shift in sizes.ports.items() if number == level.number
+        },
+        "segments": [
+            [upper, lower, *[_end(drawing, level, link, item) for item in (upper, lower)]]
+            for (upper, lower), link in level.segments.items()
+        ],
+    }
+
+
+def _end(drawing: Drawing, level: Level, link: Any, item: int) -> float | list[int]:
+    """Where a segment meets an item: so far right of its middle, or at [level, port]."""
+    found = level.items[item]
+    if found.what == "group":
+        return [int(found.key), link.ports[0 if item == link.tail else 1]]
+    return drawing.places.end(level, link, item)

@@ -1,0 +1,290 @@
+"""Coordinates: of items in their layers, of levels in each other, and of the ways of edges.
+
+A line bends only in the gaps between layers and is straight where it passes one, so no line crosses
+a box. `page.js` does the same sums when a group is folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from .levels import Level, Levels, Link, Stop
+from .looks import TITLE, width_of
+from .picture import Path
+from .sizes import Sizes, closed_text
+
+BETWEEN, BESIDE = 26.0, 9.0
+"""Between boxes of a layer; on each side of a bend."""
+GAP, SLOPE, STEEPEST = 48.0, 0.10, 70.0
+"""Between layers: at least; more for each pixel that a line goes sideways; at most more."""
+HEAD, FOOT, SIDE = 26.0, 14.0, 16.0
+"""Inside the frame of a group: above, below, beside what it holds."""
+LANE, STRAIGHT = 7.0, 18.0
+"""Between lines beside a level; the end of a line, which is straight, for its label."""
+SWEEPS = 24
+LAST, UPRIGHT = 12, 8.0
+"""Of all sweeps, those that look at both neighbouring layers; how much lines want to be straight.
+"""
+WEIGHTS = (1.0, 2.0, 6.0)
+"""Of a line between two layers, by how many of its ends are bends: long lines are straight."""
+
+Point = tuple[float, float]
+
+
+class Place:
+    """Where the items of one level are.
+
+    x         of each item, its middle; from the left of the level
+    top       of each layer, from the top of the level; `bottom` likewise
+    size      of the whole level
+    """
+
+    def __init__(self) -> None:
+        self.x: list[float] = []
+        self.top: list[float] = []
+        self.bottom: list[float] = []
+        self.size = (0.0, 0.0)
+        self.lanes = 0.0
+
+
+class Places:
+    """Where everything in a picture is.
+
+    closed   the groups that are folded
+    origins  of each level that is seen: the place of its left upper corner
+    """
+
+    def __init__(self, levels: Levels, sizes: Sizes, closed: Collection[Path] = ()) -> None:
+        self.levels, self.sizes = levels, sizes
+        self.closed = frozenset(closed)
+        self.hider = [self._hider(level) for level in levels.levels]
+        self.places = [Place() for _ in levels.levels]
+        for level in reversed(levels.levels):
+            if self.hider[level.number] < 0:
+                self._place(level)
+        self.origins: dict[int, Point] = {0: (0.0, 0.0)}
+        self.item: dict[int, tuple[int, int]] = {}  # of a group: the level it is in, its item
+        for level in levels.levels:
+            for number, item in enumerate(level.items):
+                if item.what == "group":
+                    self.item[int(item.key)] = (level.number, number)
+        for level in levels.levels[1:]:
+            if self.hider[level.number] < 0:
+                self.origins[level.number] = self.corner(*self.item[level.number])
+
+    def _hider(self, level: Level) -> int:
+        """The outermost closed group that a level is in; -1 where it is seen."""
+        for depth in range(1, len(level.path) + 1):
+            if level.path[:depth] in self.closed:
+                return self.levels.of[level.path[:depth]].number
+        return -1
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of everything."""
+        return self.places[0].size
+
+    # One level ------------------------------------------------------------------------------
+
+    def extent(self, level: Level, item: int) -> tuple[float, float]:
+        """Width and height of an item."""
+        found = level.items[item]
+        if found.what == "box":
+            return self.sizes.boxes[str(found.key)]
+        if found.what == "group":
+            inner = self.levels.levels[int(found.key)]
+            closed = inner.path in self.closed
+            return self.sizes.closed[inner.number] if closed else self.places[inner.number].size
+        return 0.0, 0.0
+
+    def _place(self, level: Level) -> None:
+        place = self.places[level.number]
+        widths = [self.extent(level, n)[0] for n in range(len(level.items))]
+        place.x = self._across(level, widths)
+        left = min((x - w / 2 for x, w in zip(place.x, widths, strict=True)), default=0.0)
+        side = SIDE if level.path else 0.0
+        place.x = [round(x - left + side, 2) for x in place.x]
+        right = max((x + w / 2 for x, w in zip(place.x, widths, strict=True)), default=0.0)
+        place.lanes = right + (2 * LANE if level.lanes else 0.0)
+        wide = place.lanes + level.lanes * LANE + side
+        if level.path:
+            name, _ = closed_text(self.levels, level)
+            wide = max(wide, width_of(name, TITLE) + 3 * SIDE)
+        self._down(level, place)
+        place.size = (round(wide, 2), place.bottom[-1] if place.bottom else 0.0)
+
+    def _across(self, level: Level, widths: Sequence[float]) -> list[float]:
+        """The middle of each item from left to right, near those that it is joined to."""
+        joined = self._joined(level)
+        x = [0.0] * len(level.items)
+        margins = [w / 2 + (BETWEEN / 2 if w else BESIDE) for w in widths]
+        for layer in level.layers:
+            _spread(x, layer, [0.0] * len(layer), [1.0] * len(layer), margins)
+        for sweep in range(SWEEPS):
+            sides = ["upper", "lower"]
+            straight: dict[int, float] = {}
+            if sweep < SWEEPS - LAST:
+                del sides[1 - sweep % 2]
+            else:
+                straight = self._straight(level, x)
+            for layer in level.layers[::-1] if sweep % 2 else level.layers:
+                wish, weights = [], []
+                for item in layer:
+                    if item in straight:
+                        wish.append(straight[item])
+                        weights.append(UPRIGHT)
+                        continue
+                    near = [j for side in sides for j in joined[side][item]]
+                    total = sum(weight for _, _, weight in near)
+                    mean = sum(w * (x[other] + shift) for other, shift, w in near)
+                    wish.append(mean / total if near else x[item])
+                    weights.append(total or 0.1)
+                _spread(x, layer, wish, weights, margins)
+        return x
+
+    @staticmethod
+    def _straight(level: Level, x: Sequence[float]) -> dict[int, float]:
+        """For each bend, the middle of all of its line, so that long lines do not wander."""
+        found: dict[int, float] = {}
+        for chain in level.chains:
+            middle = sorted(x[item] for item in chain)[len(chain) // 2]
+            found |= dict.fromkeys(chain, middle)
+        return found
+
+    def _joined(self, level: Level) -> dict[str, list[list[tuple[int, float, float]]]]:
+        """Of each item, what it is joined to: the item, how far right of it to be, a weight."""
+        found: dict[str, list[list[tuple[int, float, float]]]] = {
+            side: [[] for _ in level.items] for side in ("upper", "lower")
+        }
+        for (upper, lower), link in level.segments.items():
+            shift = self.end(level, link, lower) - self.end(level, link, upper)
+            weight = WEIGHTS[sum(level.items[i].what in ("bend", "port") for i in (upper, lower))]
+            found["upper"][lower].append((upper, -shift, weight))
+            found["lower"][upper].append((lower, shift, weight))
+        return found
+
+    def end(self, level: Level, link: Link, item: int) -> float:
+        """How far right of the middle of an item a link begins or ends."""
+        what = level.items[item].what
+        if what in ("bend", "port"):
+            return 0.0
+        out = item == link.tail
+        if what == "box":
+            return (self.sizes.tails if out else self.sizes.heads)[link.edges[0]]
+        return self._port(int(level.items[item].key), link.ports[0 if out else 1])
+
+    def _port(self, number: int, port: int) -> float:
+        """How far right of the middle of a group one of its ports is."""
+        if self.levels.levels[number].path in self.closed:
+            return self.sizes.ports[number, port]
+        place = self.places[number]
+        return place.x[port] - place.size[0] / 2
+
+    def _down(self, level: Level, place: Place) -> None:
+        """The top and bottom of each layer."""
+        slopes = [0.0] * len(level.layers)
+        for (upper, lower), link in level.segments.items():
+            across = place.x[upper] + self.end(level, link, upper)
+            across -= place.x[lower] + self.end(level, link, lower)
+            number = level.items[upper].layer
+            slopes[number] = max(slopes[number], abs(across))
+        y = 0.0
+        for number, layer in enumerate(level.layers):
+            y += self._gap(level, number, slopes[number - 1]) if number else 0.0
+            place.top.append(round(y, 2))
+            y += max((self.extent(level, i)[1] for i in layer), default=0.0)
+            place.bottom.append(round(y, 2))
+
+    @staticmethod
+    def _gap(level: Level, number: int, slope: float) -> float:
+        """The height between a layer and the one above it."""
+        if number == 1 and not level.layers[0]:
+            return HEAD if level.path else 0.0
+        if number == len(level.layers) - 1 and not level.layers[number]:
+            return FOOT if level.path else 0.0
+        return GAP + min(STEEPEST, SLOPE * slope)
+
+    # Absolute places ------------------------------------------------------------------------
+
+    def corner(self, number: int, item: int) -> Point:
+        """The left upper corner of an item."""
+        level, place = self.levels.levels[number], self.places[number]
+        left, top = self.origins[number]
+        wide, _ = self.extent(level, item)
+        return left + place.x[item] - wide / 2, top + place.top[level.items[item].layer]
+
+    # Ways -----------------------------------------------------------------------------------
+
+    def way(self, n: int) -> list[Point]:
+        """The points of an edge: it is straight between two of the same x, else bends.
+
+        Empty for an edge whose ends are in one closed group.
+        """
+        down = self.levels.down[n]
+        points: list[Point] = []
+        stops = self.levels.ways[n]
+        for position, stop in enumerate(stops):
+            points += self._passed(n, stop, down, position == 0)
+        return points
+
+    def _passed(self, n: int, stop: Stop, down: bool, first: bool) -> list[Point]:
+        """The points of an edge at one of its stops; none where that is hidden."""
+        hider = self.hider[stop.level]
+        item = self.levels.levels[stop.level].items[stop.item]
+        if item.what == "port" and hider in (-1, stop.level) and stop.lane < 0:
+            number, group = self.item[stop.level]
+            inner = self._port(stop.level, stop.item)
+            at = self.origins[number][0] + self.places[number].x[group] + inner
+            return self._border(number, group, at, down, leaves=not stop.arrives)
+        if hider >= 0:
+            return []
+        left, top = self.origins[stop.level]
+        place = self.places[stop.level]
+        if stop.lane >= 0:
+            at = left + place.lanes + stop.lane * LANE
+            below = stop.arrives != down
+            y = place.top[item.layer + 1] if below else place.bottom[item.layer - 1]
+            return [(at, top + y)]
+        at = left + place.x[stop.item]
+        if item.what == "bend":
+            ys = (place.top[item.layer], place.bottom[item.layer])
+            return [(at, top + y) for y in (ys if down else ys[::-1])]
+        at += (self.sizes.tails if first else self.sizes.heads)[n]
+        return self._border(stop.level, stop.item, at, down, leaves=first)
+
+    def _border(self, number: int, item: int, x: float, down: bool, leaves: bool) -> list[Point]:
+        """The points at the border of a box or group, and at that of its layer."""
+        level, place = self.levels.levels[number], self.places[number]
+        top = self.corner(number, item)[1]
+        bottom = top + self.extent(level, item)[1]
+        edge = self.origins[number][1] + place.bottom[level.items[item].layer]
+        if leaves:
+            return [(x, bottom), (x, edge)] if down else [(x, top)]
+        if down:
+            return [(x, top - STRAIGHT), (x, top)]
+        return [(x, edge + STRAIGHT), (x, edge), (x, bottom)]
+
+
+def _spread(
+    x: list[float], layer: Sequence[int], wish: Sequence[float], weights: Sequence[float],
+    margins: Sequence[float],
+) -> None:
+    """Put the items of a layer as near to their wishes as their widths and order allow.
+
+    The least sum of weighted squares, by pooling neighbours that would overlap.
+    """
+    shifts, total = [], 0.0
+    for position, item in enumerate(layer):
+        total += margins[item] + (margins[layer[position - 1]] if position else 0.0)
+        shifts.append(total)
+    pools: list[list[float]] = []  # sum of weighted wishes, weight, how many
+    for want, weight, shift in zip(wish, weights, shifts, strict=True):
+        pools.append([(want - shift) * weight, weight, 1])
+        while len(pools) > 1 and pools[-2][0] * pools[-1][1] > pools[-1][0] * pools[-2][1]:
+            last = pools.pop()
+            pools[-1] = [a + b for a, b in zip(pools[-1], last, strict=True)]
+    position = 0
+    for wishes, weight, count in pools:
+        for _ in range(int(count)):
+            x[layer[position]] = wishes / weight + shifts[position]
+            position += 1

@@ -1,0 +1,130 @@
+"""Tensors of a graph: they have a name and a producer, and no value until the graph is run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arrays.symbol import AnyShape, OpenShape, Symbol
+from ..core import state as _state
+from ..core.node import Leaf, Node
+from ..core.tensor import Tensor, is_inexact
+from ..errors import ShapeError
+
+_array: Any = Tensor.__dict__["_data"]
+_history: Any = Tensor.__dict__["_node"]
+
+
+class Symbolic:
+    """What makes a class of Tensors one of a graph's.
+
+    Every one that may have a derivative has a node: what is computed from it is always recorded,
+    and where a path ends (`stop_gradient`, `no_grad`) another begins. Its symbol knows it, so that
+    an operation's inputs are the very tensors that it was built from.
+    """
+
+    __slots__ = ()
+
+    @property
+    def _data(self) -> Any:
+        return _array.__get__(self)
+
+    @_data.setter
+    def _data(self, data: Any) -> None:
+        _array.__set__(self, data)
+        if data.__class__ is Symbol and data.face is None:
+            data.face = self
+
+    @property
+    def _node(self) -> Node | None:
+        return _history.__get__(self)
+
+    @_node.setter
+    def _node(self, node: Node | None) -> None:
+        data = self._data
+        if node is None and data.__class__ is Symbol and is_inexact(data):
+            node = Leaf(data, _state.TRACED)
+        _history.__set__(self, node)
+
+    @property
+    def size(self) -> int:
+        """The number of entries; a `SymbolError` where a length is not known."""
+        return int(self._data.size)
+
+    def _number(self: Any, by: str) -> Any:
+        data = self._data
+        return data.__array__() if data.__class__ is Symbol else Tensor._number(self, by)
+
+    def __len__(self: Any) -> int:
+        data = self._data
+        return len(data) if data.__class__ is Symbol and data.shape != () else Tensor.__len__(self)
+
+    @property
+    def op(self) -> Any:
+        """The operation that computes it."""
+        return self._data.operation
+
+    @property
+    def graph(self) -> Any:
+        """The graph it belongs to."""
+        return self._data.operation.graph
+
+    @property
+    def name(self) -> str:
+        """The operation's name and the number of the output, as `add:0`."""
+        return str(self._data.name)
+
+    def consumers(self) -> list[Any]:
+        """The operations that take it."""
+        symbol = self._data
+        return [o for o in self.graph.operations if any(s is symbol for s in o.takes)]
+
+    def set_shape(self, shape: Any) -> None:
+        """Take note of lengths that are known; None where one is not.
+
+        Raises `ShapeError` (a `ValueError`) where they contradict what is known.
+        """
+        symbol = self._data
+        symbol.narrow(merged(symbol.shape, shape, symbol.name))
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Its value, from a session, the default one if none is given."""
+        from .session import session_for
+
+        return session_for(session, self.graph).run(self, feed_dict)
+
+    def __bool__(self) -> bool:
+        return bool(self._data)  # an error, which says what to do
+
+    def __repr__(self) -> str:
+        data = self._data
+        if data.__class__ is not Symbol:
+            return super().__repr__()
+        return f"<Tensor {data.name!r} shape={data.shape!r} dtype={data.dtype}>"
+
+
+def merged(known: Any, shape: Any, name: str) -> Any:
+    """Two shapes of one tensor as one that says all that is known; None where nothing is.
+
+    Raises `ShapeError` where they contradict each other.
+    """
+    if shape is None or isinstance(shape, AnyShape):
+        return known
+    given = tuple(shape)
+    if isinstance(known, AnyShape):
+        return given
+    own = tuple(known)
+    if len(own) != len(given) or any(
+        n is not None and m is not None and n != m for n, m in zip(own, given, strict=True)
+    ):
+        raise ShapeError(f"shape of {name!r}", str(list(own)), str(list(given)))
+    found = tuple(m if n is None else n for n, m in zip(own, given, strict=True))
+    return known if isinstance(known, OpenShape) and found == own else found
+
+
+class GraphTensor(Symbolic, Tensor):
+    """A tensor of a graph."""
+
+    __slots__ = ()
+
+
+GraphTensor._out = GraphTensor

@@ -1,0 +1,238 @@
+"""Building a body from Python: its operations, its reads of variables, and its random numbers.
+
+While somebody traces, variables are read through the graph that is being traced, and so are tensors
+from outside: `Tensor._data` and `Tensor._node` are properties for that while, which other threads
+find to behave as ever. So nothing of this costs anything when nobody traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+import numpy
+
+from ..arrays import adapters
+from ..arrays.batched import Batched
+from ..arrays.symbol import OpenShape, Symbol
+from ..core import state as _state
+from ..core import symbols as _symbols
+from ..core.batching import bare, drawn
+from ..core.symbols import current_graph
+from ..core.tensor import Tensor
+from ..errors import BatchedValueError, GraphError
+from ..variable import Variable
+from . import closure as _closure
+from .body import Body
+from .closure import closure_of
+from .operation import Kind
+from .program import Program
+from .variable import Cell, assigned, read
+
+_array, _node = _closure.array_slot, _closure.node_slot
+_lock = Lock()
+_tracing = [0]
+
+
+@contextmanager
+def building(body: Body) -> Iterator[Body]:
+    """A block in which operations go into a body, and variables are read in it.
+
+    Tapes, overrides and tangents of the outside do not reach inside; every value is kept, so that
+    gradients can be overridden afterwards.
+    """
+    with _lock:
+        if not _tracing[0]:
+            setattr(Tensor, "_data", property(_value, _put))  # noqa: B010  # over a slot
+            setattr(Tensor, "_node", property(_history, _put_history))  # noqa: B010
+        _tracing[0] += 1
+    before = _state.recording(fresh=True)
+    _state.change(keep_values=True, watching=True)
+    try:
+        with body.as_default():
+            yield body
+    finally:
+        _state.restore(before)
+        with _lock:
+            _tracing[0] -= 1
+            if not _tracing[0]:
+                setattr(Tensor, "_data", _array)  # noqa: B010
+                setattr(Tensor, "_node", _node)  # noqa: B010
+
+
+def _value(tensor: Tensor) -> Any:
+    """The array of a tensor; while a body is traced in this thread, the symbol that it is there."""
+    graph = current_graph()
+    if not isinstance(graph, Body):
+        return _array.__get__(tensor)
+    if isinstance(tensor, Variable):
+        return read(graph, cell_of(graph, tensor))
+    return _closure.data_of(graph, tensor)
+
+
+def _put(tensor: Tensor, data: Any) -> None:
+    """Give a tensor an array; a variable, while a body is traced in this thread, by an assignment.
+    """
+    graph = current_graph()
+    if not isinstance(graph, Body):
+        _array.__set__(tensor, data)
+    elif _is_new(tensor):
+        closure = closure_of(graph)
+        if isinstance(tensor, Variable):
+            graph.created.append(tensor)
+        elif closure is not None:
+            closure.made[id(tensor)] = tensor
+        _array.__set__(tensor, data)
+    elif isinstance(tensor, Variable):
+        assigned(graph, cell_of(graph, tensor), data)
+        forget_reads(graph.outer, [tensor])
+    else:
+        _closure.put_data(graph, tensor, data)
+
+
+def _is_new(tensor: Tensor) -> bool:
+    """Whether a tensor is just being made."""
+    try:
+        _array.__get__(tensor)
+    except AttributeError:
+        return True
+    return False
+
+
+def _history(tensor: Tensor) -> Any:
+    """The node of a tensor; while a body is traced in this thread, the one that it has there."""
+    graph = current_graph()
+    if not isinstance(graph, Body):
+        return _node.__get__(tensor)
+    return _closure.node_of(graph, tensor)
+
+
+def _put_history(tensor: Tensor, node: Any) -> None:
+    """Give a tensor a history."""
+    graph = current_graph()
+    if not isinstance(graph, Body):
+        _node.__set__(tensor, node)
+    else:
+        _closure.put_node(graph, tensor, node)
+
+
+class VariableCell(Cell):
+    """The place of an eager variable's value: the variable itself."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Variable) -> None:
+        data = _array.__get__(variable)
+        super().__init__(
+            variable.name.partition(":")[0] or "Variable", (tuple(data.shape), data.dtype),
+            bare(data).__class__,
+        )
+        self.variable = variable
+
+    def value(self, store: Any) -> Any:
+        """The variable's array."""
+        return _array.__get__(self.variable)
+
+    def write(self, store: Any, value: Any) -> Any:
+        """Put an array in place, as an assignment outside does."""
+        if value.__class__ is Batched:
+            raise BatchedValueError(
+                f"assignment to variable {self.label!r} inside vmap", "one value for all examples",
+                "another for each", "reduce it first, or take the assignment out of the function",
+            )
+        adapter = adapters[value.__class__]
+        array = adapter.adopt(adapter.asarray(value))
+        _array.__set__(self.variable, array)
+        if self.variable._leaf is not None:
+            self.variable._leaf.renew(array)
+        return array
+
+
+def cell_of(body: Body, variable: Variable) -> VariableCell:
+    """The cell of an eager variable, the same in a body and in those around it."""
+    known = body.cells.get(id(variable))
+    if known is None:
+        outer = body.outer
+        known = cell_of(outer, variable) if isinstance(outer, Body) else VariableCell(variable)
+        body.cells[id(variable)] = known
+    return known
+
+
+def forget_reads(graph: Any, variables: Iterable[Any]) -> None:
+    """Let variables be read anew in a graph and in those around it: something assigns them."""
+    while graph is not None:
+        for variable in variables:
+            known = getattr(graph, "cells", {}).get(id(variable))
+            if known is not None:
+                graph.reads.pop(known, None)
+        graph = getattr(graph, "outer", None)
+
+
+def effect(
+    name: str, run: Callable[..., None], args: Sequence[Any], variables: Sequence[Tensor]
+) -> None:
+    """Append an operation that calls a Python function on arrays, which changes variables."""
+    body = current_graph()
+    if not isinstance(body, Body):
+        raise GraphError(
+            f"`{name}`", "a function that is traced, or no graph", "a graph built by hand",
+            "use assign, or the optimizers of pullback.tf.v1.train",
+        )
+    kind = Kind(name, lambda *arrays: run(*arrays))
+    kind.effect = True
+    body.append(kind, [body.own(a) for a in args], {}, [], numpy.ndarray, name=name)
+    forget_reads(body, [v for v in variables if isinstance(v, Variable)])
+    for tensor in variables:
+        if not isinstance(tensor, Variable):
+            _closure.renewed(body, tensor)
+
+
+def start_of(symbol: Symbol) -> Any:
+    """The array that a variable made in a traced function begins with.
+
+    Raises `GraphError` where that depends on the function's arguments.
+    """
+    graph = symbol.operation.graph
+    try:
+        (value,) = Program([symbol])([], {})
+    except Exception as error:
+        raise GraphError(
+            "a variable made inside a function", "an initial value that needs no argument of it",
+            str(error).splitlines()[0], "make the variable outside, and use it inside",
+        ) from error
+    assert graph is not None
+    return value
+
+
+class Random(Kind):
+    """Random numbers, drawn whenever the graph runs."""
+
+    def __init__(self, draw: Callable[[tuple[int, ...]], Any], who: str) -> None:
+        super().__init__("random")
+        self.draw, self.who = draw, who
+
+    def kernel(self, shape: Any) -> Any:
+        """Other numbers with every call."""
+        return drawn(self.draw, tuple(int(n) for n in shape), self.who)
+
+
+def random(
+    draw: Callable[[tuple[int, ...]], Any], shape: Sequence[Any], who: str, dtype: Any
+) -> Symbol:
+    """The symbol of random numbers of a shape."""
+    opened = isinstance(shape, OpenShape)
+    static = shape if opened else tuple(
+        n if isinstance(n, (int, numpy.integer)) else None for n in shape
+    )
+    graph = current_graph()
+    made = graph.source(
+        Random(draw, who), static, dtype, {"shape": shape if opened else tuple(shape)}
+    )
+    return made._data
+
+
+later: Any = _symbols.later
+later.start_of = start_of
+later.random = random

@@ -1,0 +1,94 @@
+"""A module's tensors in another library, device or dtype; and calling it with other values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..arrays import adapters
+from ..core.cotangent import is_complex, is_complex_dtype
+from ..core.node import Leaf
+from ..core.tensor import Tensor, inexact_dtypes, is_inexact, raw, wrap
+from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, suggestion
+from ..ops import asarray, astype
+from ..variable import Variable
+
+
+def moved(tensors: list[Any], device: Any, dtype: Any, like: Any, who: str) -> None:
+    """Put every tensor, and its gradient, elsewhere, in place; nothing is changed by an error."""
+    made = [(t, _array(t, device, dtype, like, who)) for t in tensors]
+    grads = [t.grad for t in tensors]
+    new = [None if g is None else _array(g, device, dtype, like, who) for g in grads]
+    for (t, array), grad in zip(made, new, strict=True):
+        if array is t._data:
+            continue
+        t._data = array
+        leaf = t._leaf if isinstance(t, Variable) else t._node
+        if isinstance(leaf, Leaf):
+            leaf.dtype = array.dtype
+            leaf.renew(array)
+            leaf.grad = None if grad is None else wrap(Tensor, grad)
+
+
+def _array(t: Any, device: Any, dtype: Any, like: Any, who: str) -> Any:
+    """A tensor's array elsewhere; itself, if it is there."""
+    data = t._data
+    if like is not None:
+        data = raw(asarray(wrap(Tensor, data), like=like))
+    adapter = adapters[data.__class__]
+    if device is not None:
+        data = adapter.place(data, device)
+    if dtype is not None and is_inexact(data):
+        wanted = adapter.dtype(dtype)
+        if not inexact_dtypes[wanted]:
+            raise DtypeError(f"argument `dtype` of {who}", "a floating dtype", str(dtype))
+        if data.dtype != wanted and (is_complex_dtype(wanted) or not is_complex(data)):
+            data = astype(data, wanted)
+    return data if data is t._data else adapter.adopt(adapter.own(data))
+
+
+def functional_call(module: Any, values: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
+    """What a module computes with other parameters and buffers than its own, which stay the same.
+
+    values  name -> Tensor or array, named as by `state_dict`; what is not named is the module's own
+
+    So a module is a function of its parameters: for `grad` and the other transformations, or inside
+    `jax.jit`. A buffer that the module updates keeps its old value. Raises `ArgumentError` for a
+    name that the module has not, and for a `Variable`; `ShapeError` for another shape.
+
+    >>> import pullback as pb
+    >>> layer = pb.nn.Linear(2, 1, bias=False)
+    >>> loss = lambda p: pb.sum(pb.nn.functional_call(layer, p, pb.tensor([1.0, 2.0])))
+    >>> pb.grad(loss)({"weight": pb.zeros((1, 2))})
+    {'weight': Tensor([[1., 2.]])}
+    """
+    own = dict(module._tensors())
+    given = {name: _given(name, value, own) for name, value in values.items()}
+    before = {name: (own[name]._data, own[name]._node) for name in given}
+    try:
+        for name, value in given.items():
+            own[name]._data, own[name]._node = value._data, value._node
+        return module(*args, **kwargs)
+    finally:
+        for name, (data, node) in before.items():
+            own[name]._data, own[name]._node = data, node
+
+
+def _given(name: str, value: Any, own: Mapping[str, Any]) -> Tensor:
+    if not isinstance(value, Tensor) and not hasattr(value, "dtype"):
+        raise ArgumentTypeError(
+            f"{name!r} of functional_call", "a Tensor or an array", f"a {type(value).__name__}"
+        )
+    value = value if isinstance(value, Tensor) else Tensor(value)
+    target = own.get(name)
+    if target is None or isinstance(target, Variable):
+        raise ArgumentError(
+            f"{name!r} of functional_call", f"a name of the module's: {', '.join(own)}",
+            "a Variable, which is assigned" if target is not None else "another",
+            "" if target is not None else suggestion(name, own),
+        )
+    if value.shape != target.shape:
+        raise ShapeError(
+            f"{name!r} of functional_call", f"shape {target.shape}", f"shape {value.shape}"
+        )
+    return value

@@ -1,0 +1,32 @@
+"""Lengths of axes as an array: what a graph computes with where it does not know them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ..arrays import adapters
+from ..core.op import op
+
+__all__ = ["shape"]
+
+
+@op(differentiable=False)
+def shape(xp: Any, x: Any, /) -> Any:
+    """The lengths of the axes of x, as a vector of int64; in a graph, of what it runs on.
+
+    >>> import pullback as pb
+    >>> shape(pb.ones((2, 3)))
+    Tensor([2, 3])
+    """
+    lengths = numpy.array(tuple(x.shape), numpy.int64)
+    return adapters[x.__class__].asarray(lengths, None, x)  # on the device of x
+
+
+@shape.batching
+def batch_shape(x: Any, *, hidden: tuple[bool, ...]) -> Any:
+    from .shaping import broadcast_to
+
+    lengths = shape(x)[1:]
+    return broadcast_to(lengths, (x.shape[0], *lengths.shape))

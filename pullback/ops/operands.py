@@ -1,0 +1,131 @@
+"""Arguments of functions that look before they compute: arrays, matrices, integers, tolerances."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ..arrays import adapters
+from ..arrays.matrices import check_matrices
+from ..core.tensor import raw, to_array
+from ..errors import ArgumentError, ArgumentTypeError, PositionError, ShapeError
+
+
+def array_of(x: Any) -> Any:
+    """A Tensor or an array as it is; of numbers, and sequences of them, an array.
+
+    >>> array_of([1.0, 2.0])
+    array([1., 2.])
+    """
+    return arrays_of(x)[0]
+
+
+def arrays_of(*operands: Any) -> list[Any]:
+    """The same of several: arrays are made in the library of one that is there.
+
+    >>> arrays_of(2, [1.0, 2.0])
+    [array(2), array([1., 2.])]
+    """
+    like = next((raw(x) for x in operands if hasattr(x, "shape")), None)
+    adapter = adapters[float if like is None else like.__class__]
+    found = [x if hasattr(x, "shape") else to_array(x, like) for x in operands]
+    return [x if hasattr(x, "shape") else adapter.asarray(x, None, like) for x in found]
+
+
+def matrices_of(x: Any, who: str, *, square: bool = False, argument: str = "x") -> Any:
+    """x as an array, if it is a matrix or a stack of them.
+
+    Raises `ShapeError` for fewer than two axes, and for the last two of different lengths if
+    `square` is asked for.
+
+    >>> matrices_of([[1.0, 2.0]], "trace").shape
+    (1, 2)
+    """
+    x = array_of(x)
+    check_matrices(x.shape, who, square=square, argument=argument)
+    return x
+
+
+def matrix_examples(x: Any, who: str, *, square: bool = False, argument: str = "x") -> Any:
+    """x, with a hidden axis in front, if each example is a matrix or a stack of them.
+
+    Without this check vectors would be taken for the rows of one matrix. Raises `ShapeError`.
+
+    >>> import numpy as np
+    >>> matrix_examples(np.ones((4, 2, 3)), "trace").shape
+    (4, 2, 3)
+    """
+    check_matrices(tuple(x.shape)[1:], who, square=square, argument=argument)
+    return x
+
+
+def tolerance_of(rtol: Any, x: Any, who: str) -> Any:
+    """A raw relative tolerance for a stack of matrices: a number, or one for each of them.
+
+    Raises `ArgumentTypeError` for what is no number, `ShapeError` for a shape that does not
+    broadcast to that of the stack.
+    """
+    rtol = raw(rtol)
+    shape, stack = tuple(array_of(rtol).shape), tuple(x.shape)[:-2]
+    ends = zip(reversed(shape), reversed(stack), strict=False)
+    if len(shape) > len(stack) or any(n not in (1, m) for n, m in ends):
+        raise ShapeError(
+            f"argument `rtol` of `{who}`", f"a number, or one for each matrix of shape {stack}",
+            f"shape {shape}",
+        )
+    return rtol
+
+
+def integer_of(value: Any, argument: str, who: str) -> int:
+    """An argument that is to be an integer, of any library.
+
+    Raises `ArgumentTypeError`.
+
+    >>> integer_of(3, "offset", "trace")
+    3
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"argument `{argument}` of `{who}`", "an integer", repr(value)
+        ) from None
+
+
+def shared_axis(axis: Any, x1: Any, x2: Any, who: str) -> int:
+    """An axis that two arrays have in common, counted from the end, as their others broadcast.
+
+    Raises `ArgumentError` for one counted from the front of arrays of different ranks, which are
+    two axes, and `PositionError` for one that is not there.
+
+    >>> import numpy as np
+    >>> shared_axis(1, np.ones((2, 3)), np.ones((4, 3)), "vecdot")
+    -1
+    """
+    axis, ranks = integer_of(axis, "axis", who), (len(x1.shape), len(x2.shape))
+    if axis >= 0 and ranks[0] != ranks[1]:
+        raise ArgumentError(
+            f"argument `axis` of `{who}`",
+            "a negative number, as the arrays have different ranks", str(axis),
+            f"axis={axis - ranks[0]} counts from the end of x1",
+        )
+    found = axis - ranks[0] if axis >= 0 else axis
+    if not -min(ranks) <= found < 0:
+        raise PositionError(f"argument `axis` of `{who}`", f"an axis of {min(ranks)}", str(axis))
+    return found
+
+
+def broadcast_shape(who: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that arrays of some shapes have together.
+
+    Raises `ShapeError` where they do not fit.
+    """
+    rank = max(map(len, shapes), default=0)
+    full = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    found = []
+    for lengths in zip(*full, strict=True):
+        others = {n for n in lengths if n != 1}
+        if len(others) > 1:
+            raise ShapeError(f"`{who}`", "shapes that broadcast", " and ".join(map(str, shapes)))
+        found.append(others.pop() if others else 1)
+    return tuple(found)

@@ -1,0 +1,130 @@
+"""PyTorch's protocol: what `torch.sin(t)` and `torch_tensor * t` do when t is a Tensor.
+
+A function that has a rule gives a Tensor, recorded as the operations it is made of. One that has
+none is an error where somebody follows an argument; where nobody does, PyTorch computes it, and
+what it answers are its own tensors.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...arrays import adapters, is_array
+from ...core import tensor as _tensor
+from ...core.tensor import Tensor, raw, wrap
+from ...errors import ArgumentTypeError
+from . import torch_layers as torch_layers
+from .leaving import is_followed, tensors_in
+from .torch_rules import RULES
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
+    "matmul": operator.matmul, "pow": operator.pow, "remainder": operator.mod,
+    "__floordiv__": operator.floordiv, "__and__": operator.and_, "__or__": operator.or_,
+    "__xor__": operator.xor, "__lshift__": operator.lshift, "__rshift__": operator.rshift,
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
+    "ge": operator.ge, "__getitem__": operator.getitem,
+}
+"""Names of tensors' methods that operators call -> the operator."""
+
+_DETACH = "pass x.detach().data where no derivative is wanted"
+
+
+def answer(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """What a function of PyTorch's answers of arguments among which are Tensors."""
+    name = function.__name__
+    out = next(t._out for t in tensors_in([args, kwargs]))
+    plain = _OPERATORS.get(name)
+    if plain is not None and len(args) == 2 and not kwargs:
+        return plain(*[_entered(a, out) for a in args])
+    who = f"torch.{name}"
+    rule = RULES.get(name)
+    if rule is None:
+        return _without_rule(who, function, args, kwargs)
+    kwargs = _told(function, kwargs)
+    try:
+        bound = inspect.signature(rule).bind(*args, **kwargs)
+    except TypeError as error:
+        return _without_rule(who, function, args, kwargs, f"leave out arguments: {error}")
+    _refuse_parameters(who, [args, kwargs])
+    given = [_entered(a, out) for a in bound.args]
+    return rule(*given, **{k: _entered(v, out) for k, v in bound.kwargs.items()})
+
+
+def _entered(value: Any, out: type) -> Any:
+    """PyTorch's tensors, in nested sequences too, as Tensors of a class."""
+    if isinstance(value, Tensor):
+        return value
+    if is_array(value):
+        return wrap(out, adapters[value.__class__].adopt(value))
+    if value.__class__ in (tuple, list):
+        return value.__class__([_entered(v, out) for v in value])
+    return value
+
+
+def _told(function: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords without those that PyTorch's own code adds, with their default values."""
+    try:
+        own = inspect.signature(function).parameters
+    except ValueError:  # a compiled function, which adds none
+        return dict(kwargs)
+    return {
+        k: v for k, v in kwargs.items()
+        if k != "_stacklevel" and not (k in own and v is own[k].default)
+    }
+
+
+def _arrays_in(value: Any) -> Iterator[Any]:
+    if isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _arrays_in(part)
+    elif isinstance(value, Mapping):
+        yield from _arrays_in(list(value.values()))
+    elif not isinstance(value, Tensor) and is_array(value):
+        yield value
+
+
+def _refuse_parameters(who: str, values: Any) -> None:
+    """Raise for a tensor that PyTorch follows, whose gradient would be lost."""
+    if any(getattr(a, "requires_grad", False) for a in _arrays_in(values)):
+        raise ArgumentTypeError(
+            f"{who} of a Tensor", "tensors that PyTorch's autograd does not follow",
+            "one that requires a gradient, or a parameter of torch.nn, which would receive none",
+            "make it pullback's, with pullback.tensor(w, requires_grad=True), or detach() it",
+        )
+
+
+def _without_rule(
+    who: str, function: Any, args: Any, kwargs: Mapping[str, Any], reason: str = ""
+) -> Any:
+    """What PyTorch itself answers; an error if somebody follows a Tensor."""
+    if any(is_followed(x) for x in tensors_in([args, kwargs])):
+        writes = (who.endswith("_") and not who.endswith("__")) or who.endswith("setitem__")
+        reason = reason or (
+            "write t = t + x in place of t += x" if writes else "use pullback's operations"
+        )
+        raise ArgumentTypeError(
+            f"{who} of a Tensor",
+            "a Tensor to write to" if writes else "a function that pullback has a rule for",
+            "a tensor of PyTorch, which has no history" if writes
+            else "one without, on a Tensor that is tracked or has a tangent",
+            f"{reason}, or {_DETACH}",
+        )
+    return function(*_bare(args, who), **_bare(kwargs, who))
+
+
+def _bare(value: Any, by: str) -> Any:
+    """Nested values with plain arrays in the places of Tensors."""
+    if isinstance(value, Tensor):
+        if value._node is not None:
+            _tensor.left(value._node, by)
+        return adapters[raw(value).__class__].plain(raw(value))
+    if isinstance(value, (tuple, list)):
+        parts = [_bare(part, by) for part in value]
+        return tuple(parts) if isinstance(value, tuple) else parts
+    if isinstance(value, Mapping):
+        return {name: _bare(part, by) for name, part in value.items()}
+    return value

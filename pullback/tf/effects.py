@@ -1,0 +1,224 @@
+"""What is done and not computed: printing, assertions, Python functions, groups."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from .. import ops
+from ..core.symbols import current_graph
+from ..core.tensor import raw
+from ..graphs import py as _py
+from ..graphs.tracing import effect
+from ..trees import leaves, mapped
+from .convert import as_tensor, convert_to_tensor
+from .dtypes import array_dtype
+from .errors import InvalidArgumentError
+from .tensor import Tensor
+from .variable import Variable
+
+__all__ = [
+    "Assert", "group", "identity_n", "no_op", "numpy_function", "print", "py_function", "tuple",
+]
+
+_TUPLE = type(())  # `tuple` is TensorFlow's here
+
+
+def print(
+    *inputs: Any, output_stream: Any = None, summarize: int = 3, sep: str = " ", end: str = "\n",
+    name: str | None = None,
+) -> None:
+    """Print texts, numbers and tensors, inside a traced function whenever it runs.
+
+    output_stream  sys.stderr when left out; a stream, or `file://` and a path, which is added to
+    summarize      how many entries at each end of an axis are shown; -1 for all
+
+    >>> from pullback import tf
+    >>> import sys
+    >>> tf.print("x is", tf.constant([1.0, 2.5]), output_stream=sys.stdout)
+    x is [1 2.5]
+    """
+    tensors = [as_tensor(v) if isinstance(v, Variable) else v
+               for i in inputs for v in leaves(i) if isinstance(v, (Tensor, Variable))]
+
+    def show(*arrays: Any) -> None:
+        rest = iter(arrays)
+        text = sep.join(_text(
+            mapped(lambda v: next(rest) if isinstance(v, (Tensor, Variable)) else v, i), summarize
+        ) for i in inputs)
+        if isinstance(output_stream, str):
+            with open(output_stream.removeprefix("file://"), "a", encoding="utf-8") as file:
+                file.write(text + end)
+        else:
+            (sys.stderr if output_stream is None else output_stream).write(text + end)
+
+    perform("print", show, tensors)
+
+
+def _text(value: Any, edge: int) -> str:
+    """A value in TensorFlow's form: no commas, and no zeros behind the point."""
+    if isinstance(value, (list, _TUPLE)):
+        inner = ", ".join(_text(v, edge) for v in value)
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    if isinstance(value, dict):
+        inner = ", ".join(f"{k!r}: {_text(v, edge)}" for k, v in value.items())
+        return "{" + inner + "}"
+    if not isinstance(value, (numpy.ndarray, numpy.generic)):
+        return str(value)
+    return _entries(numpy.asarray(value), edge, 0)
+
+
+def _entries(array: Any, edge: int, depth: int) -> str:
+    if array.ndim == 0:
+        return _number(array[()])
+    parts = [_entries(a, edge, depth + 1) for a in _ends(array, edge)]
+    if edge != -1 and len(array) > 2 * edge:
+        parts.insert(edge, "...")
+    between = " " if array.ndim == 1 else "\n" * (array.ndim - 1) + " " * (depth + 1)
+    return f"[{between.join(parts)}]"
+
+
+def _ends(array: Any, edge: int) -> list[Any]:
+    if edge == -1 or len(array) <= 2 * edge:
+        return list(array)
+    return [*array[:edge], *array[len(array) - edge :]]
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if value.dtype.kind == "b":
+        return str(int(value))
+    if value.dtype.kind != "f":
+        return str(value)
+    few, all_ = (6, 9) if value.dtype.itemsize <= 4 else (15, 17)
+    short = f"{float(value):.{few}g}"
+    return short if value.dtype.type(short) == value else f"{float(value):.{all_}g}"
+
+
+def perform(name: str, run: Callable[..., None], tensors: Sequence[Any]) -> None:
+    """Call a function of arrays: now, or whenever the function that is being traced runs."""
+    if current_graph() is None:
+        run(*map(raw, tensors))
+    else:
+        effect(name, run, [raw(t) for t in tensors], [])
+
+
+def require(condition: Any, message: Callable[..., str], tensors: Sequence[Any] = ()) -> None:
+    """Raise an `InvalidArgumentError` unless all of a condition holds, when that is known.
+
+    message  of the tensors' arrays
+    """
+
+    def check(holds: Any, *arrays: Any) -> None:
+        if not numpy.all(numpy.asarray(holds)):
+            raise InvalidArgumentError(None, None, message(*arrays))
+
+    perform("assert", check, [as_tensor(condition), *tensors])
+
+
+def Assert(
+    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
+) -> None:
+    """Raise an `InvalidArgumentError` that shows the data, unless all of a condition holds.
+
+    >>> Assert(True, ["fine"])
+    """
+    shown = [as_tensor(d) if isinstance(d, (Tensor, Variable)) else d for d in data]
+    tensors = [d for d in shown if isinstance(d, Tensor)]
+
+    def message(*arrays: Any) -> str:
+        rest = iter(arrays)
+        edge = 3 if summarize is None else summarize
+        lines = [_text(next(rest) if isinstance(d, Tensor) else d, edge) for d in shown]
+        return "\n".join(["assertion failed:", *lines])
+
+    require(condition, message, tensors)
+
+
+# Python functions ------------------------------------------------------------------------------
+
+
+def py_function(
+    func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None,
+    name: str | None = None,
+) -> Any:
+    """What a Python function of tensors returns, whenever this runs; it can be differentiated.
+
+    inp   the tensors it is handed
+    Tout  the dtype, or the list of dtypes, of what it returns
+
+    >>> from pullback import tf
+    >>> tf.py_function(lambda x: x * x, [tf.constant(3.0)], tf.float32).numpy()
+    np.float32(9.0)
+    """
+    def call(*tensors: Any) -> Any:
+        found = func(*tensors)  # type: ignore[misc]
+        return mapped(lambda v: v if isinstance(v, Tensor) else as_tensor(v), found)
+
+    return _py.py_function(call, mapped(convert_to_tensor, list(inp)), _dtypes(Tout), name, Tensor)
+
+
+def numpy_function(
+    func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None,
+    stateful: bool = True, name: str | None = None,
+) -> Any:
+    """What a function of NumPy arrays returns, whenever this runs; it has no gradient.
+
+    >>> import numpy as np
+    >>> from pullback import tf
+    >>> tf.numpy_function(np.sort, [tf.constant([2.0, 1.0])], tf.float32).numpy()
+    array([1., 2.], dtype=float32)
+    """
+    def call(*arrays: Any) -> Any:
+        found = func(*arrays)  # type: ignore[misc]
+        return mapped(lambda v: v if hasattr(v, "dtype") else raw(as_tensor(v)), found)
+
+    return _py.numpy_function(call, mapped(convert_to_tensor, list(inp)), _dtypes(Tout), stateful,
+                              name)
+
+
+def _dtypes(wanted: Any) -> Any:
+    if isinstance(wanted, (list, _TUPLE)):
+        return [array_dtype(d) for d in wanted]
+    return array_dtype(wanted)
+
+
+# Groups ----------------------------------------------------------------------------------------
+
+
+def group(*inputs: Any, **keywords: Any) -> None:
+    """Nothing: what was handed over has been done.
+
+    >>> group()
+    """
+
+
+def no_op(name: str | None = None) -> None:
+    """Nothing.
+
+    >>> no_op()
+    """
+
+
+def tuple(
+    tensors: Sequence[Any], control_inputs: Any = None, name: str | None = None
+) -> list[Any]:
+    """The tensors, all of which have been computed.
+
+    >>> [x.numpy() for x in tuple([1.0])]
+    [np.float32(1.0)]
+    """
+    return [None if t is None else as_tensor(t) for t in tensors]
+
+
+def identity_n(input: Sequence[Any], name: str | None = None) -> list[Any]:
+    """The same values in new tensors.
+
+    >>> [x.numpy() for x in identity_n([1.0])]
+    [np.float32(1.0)]
+    """
+    return [ops.identity(as_tensor(x)) for x in input]

@@ -1,0 +1,118 @@
+"""`tf.function`: Python functions traced into graphs, and what arguments they take."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.tensor import Tensor as CoreTensor
+from ..core.tensor import wrap
+from ..graphs import TensorSpec as CoreSpec
+from ..graphs.function import Function as CoreFunction
+from ..graphs.tensor import Symbolic
+from .dtypes import array_dtype, as_dtype
+from .tensor import Tensor
+from .values import array_of
+
+__all__ = ["TensorSpec", "function"]
+
+_eagerly = [False]
+
+
+class GraphTensor(Symbolic, Tensor):
+    """A tensor of this door while a function is traced: a shape, a dtype and a name, no value."""
+
+    __slots__ = ()
+    __hash__ = CoreTensor.__hash__
+
+
+GraphTensor._out = GraphTensor
+
+
+class TensorSpec(CoreSpec):
+    """What a tensor argument looks like: shape (None for lengths that may be any) and dtype.
+
+    >>> from pullback import tf
+    >>> tf.TensorSpec([None, 3], tf.float32)
+    TensorSpec(shape=(None, 3), dtype=tf.float32, name=None)
+    """
+
+    def __init__(self, shape: Any = None, dtype: Any = "float32", name: str | None = None) -> None:
+        super().__init__(shape, array_dtype(dtype), name)
+
+    def __repr__(self) -> str:
+        dtype = as_dtype(self.dtype)
+        return f"TensorSpec(shape={self.shape}, dtype={dtype!r}, name={self.name!r})"
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        """That of a tensor."""
+        return cls(tuple(tensor.shape), tensor.dtype, name)
+
+    def is_compatible_with(self, value: Any) -> bool:
+        """Whether a tensor is one of these."""
+        return self.takes(tuple(value.shape), array_dtype(value.dtype))
+
+
+class Function(CoreFunction):
+    """A Python function that runs as a graph; made by `tf.function`."""
+
+    graph_tensor = GraphTensor
+    eager_tensor = Tensor
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Run the graph for arguments like these, which is traced if there is none yet."""
+        if _eagerly[0]:
+            return self.python_function(*args, **keywords)
+        return super().__call__(*args, **keywords)
+
+    def _of(self, value: Any, spec: CoreSpec) -> Any:
+        if not isinstance(value, CoreTensor):
+            value = wrap(Tensor, array_of(value, spec.dtype))
+        return super()._of(value, spec)
+
+    def _number(self, value: Any) -> Any:
+        return array_of(value)
+
+
+def function(
+    func: Callable[..., Any] | None = None, input_signature: Sequence[Any] | None = None,
+    autograph: bool = True, jit_compile: bool | None = None, reduce_retracing: bool = False,
+    experimental_implements: Any = None, experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None, experimental_relax_shapes: bool | None = None,
+    experimental_compile: Any = None, experimental_follow_type_hints: Any = None,
+) -> Any:
+    """A function that is traced into a graph once for each kind of arguments; see `pb.function`.
+
+    `input_signature` and `reduce_retracing` are as TensorFlow's; `if` and `for` over tensors are
+    not rewritten (`autograph`): use `tf.cond`, `tf.while_loop`, `tf.where`. The other arguments are
+    taken and change nothing.
+
+    >>> from pullback import tf
+    >>> @tf.function
+    ... def cube(x):
+    ...     return x * x * x
+    >>> x = tf.constant(2.0)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = cube(x)
+    >>> tape.gradient(y, x).numpy()
+    np.float32(12.0)
+    """
+    relax = bool(reduce_retracing or experimental_relax_shapes)
+    if func is None:
+        return functools.partial(
+            function, input_signature=input_signature, reduce_retracing=relax
+        )
+    return Function(func, input_signature, relax)
+
+
+def run_functions_eagerly(run_eagerly: bool) -> None:
+    """Whether functions made by `tf.function` are called as they are, and not traced."""
+    _eagerly[0] = bool(run_eagerly)
+
+
+def functions_run_eagerly() -> bool:
+    """What `run_functions_eagerly` said last."""
+    return _eagerly[0]

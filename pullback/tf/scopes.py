@@ -1,0 +1,97 @@
+"""Blocks that TensorFlow has: names, devices, orders. Only names change anything here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar, Token
+from typing import Any
+
+from ..core import symbols
+from ..errors import ArgumentError
+
+__all__ = [
+    "control_dependencies", "device", "get_current_name_scope", "init_scope", "name_scope",
+]
+
+_scope: ContextVar[str] = ContextVar("pullback_tf_name_scope", default="")
+
+
+class name_scope:
+    """A block in which the names of new variables begin with a name and `/`.
+
+    A name that ends with `/` is taken as it is, and not put behind those of the blocks around.
+
+    >>> from pullback import tf
+    >>> with tf.name_scope("layer") as scope:
+    ...     v = tf.Variable(0.0, name="w")
+    >>> scope, v.name
+    ('layer/', 'layer/w:0')
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise ArgumentError("tf.name_scope", "a name", repr(name))
+        self._name = name
+        self._tokens: list[Token[str]] = []
+
+    @property
+    def name(self) -> str:
+        """The name it was given."""
+        return self._name
+
+    def __enter__(self) -> str:
+        around, name = _scope.get(), self._name
+        if name and not name.endswith("/"):
+            name = f"{around}{name}/"
+        self._tokens.append(_scope.set(name))
+        return name
+
+    def __exit__(self, *exc: object) -> None:
+        _scope.reset(self._tokens.pop())
+
+
+def scoped(name: str) -> str:
+    """A name behind those of the blocks around."""
+    return _scope.get() + name
+
+
+def get_current_name_scope() -> str:
+    """The names of the blocks around, with `/` between them.
+
+    >>> get_current_name_scope()
+    ''
+    """
+    return _scope.get().rstrip("/")
+
+
+def device(device_name: Any) -> AbstractContextManager[None]:
+    """A block that changes nothing: arrays are where their library puts them.
+
+    >>> with device("/CPU:0"):
+    ...     pass
+    """
+    return nullcontext()
+
+
+def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
+    """A block that changes nothing: what has effects runs in the order it was written in.
+
+    >>> with control_dependencies([]):
+    ...     pass
+    """
+    return nullcontext()
+
+
+@contextmanager
+def init_scope() -> Iterator[None]:
+    """A block whose operations run at once, also inside of a function that is traced.
+
+    >>> with init_scope():
+    ...     pass
+    """
+    token = symbols.enter(None)
+    try:
+        yield
+    finally:
+        symbols.leave(token)

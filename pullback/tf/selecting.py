@@ -1,0 +1,306 @@
+"""Entries found, counted and sorted into places by what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from .. import ops
+from ..core.symbols import whole
+from ..core.tensor import raw, wrap
+from .convert import as_tensor, axis_of, checked, convert_to_tensor, matched, operand, shape_of
+from .dtypes import array_dtype
+from .errors import invalid
+from .shapes import TensorShape
+from .tensor import Tensor
+
+__all__ = [
+    "broadcast_dynamic_shape", "broadcast_static_shape", "dynamic_partition", "dynamic_stitch",
+    "ensure_shape", "get_static_value", "is_symbolic_tensor", "parallel_stack", "realdiv",
+    "reverse_sequence", "saturate_cast", "searchsorted", "sequence_mask", "shape_n",
+    "truncatediv", "truncatemod", "unique", "unique_with_counts", "unravel_index",
+]
+
+
+class Unique(NamedTuple):
+    """The different entries in the order of their first, and for each entry which it is."""
+
+    y: Any
+    idx: Any
+
+
+class UniqueWithCounts(NamedTuple):
+    """The different entries, which of them each entry is, and how often each is there."""
+
+    y: Any
+    idx: Any
+    count: Any
+
+
+def _unique(x: Any, out_idx: Any) -> tuple[Any, Any, Any]:
+    data = operand(x)._data
+    if data.ndim != 1:
+        raise invalid("`unique`", "a vector", f"shape {data.shape}")
+    values, first, inverse, counts = numpy.unique(
+        data, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = numpy.argsort(first)
+    rank = numpy.argsort(order)
+    kind = array_dtype(out_idx)
+    return (wrap(Tensor, values[order]), wrap(Tensor, rank[inverse].astype(kind)),
+            wrap(Tensor, counts[order].astype(kind)))
+
+
+@checked
+def unique(x: Any, out_idx: Any = "int32", name: str | None = None) -> Unique:
+    """The different entries of a vector, and for each entry which of them it is.
+
+    >>> [v.numpy().tolist() for v in unique([5, 3, 5])]
+    [[5, 3], [0, 1, 0]]
+    """
+    return Unique(*_unique(x, out_idx)[:2])
+
+
+@checked
+def unique_with_counts(x: Any, out_idx: Any = "int32", name: str | None = None) -> UniqueWithCounts:
+    """`unique`, and how often each is there.
+
+    >>> [v.numpy().tolist() for v in unique_with_counts([5, 3, 5])]
+    [[5, 3], [0, 1, 0], [2, 1]]
+    """
+    return UniqueWithCounts(*_unique(x, out_idx))
+
+
+@checked
+@whole
+def sequence_mask(
+    lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: str | None = None
+) -> Any:
+    """True at the first so many places of a new last axis.
+
+    >>> sequence_mask([1, 3]).numpy().astype(int).tolist()
+    [[1, 0, 0], [1, 1, 1]]
+    """
+    n = operand(lengths, "iu", "sequence_mask")
+    most = int(raw(n).max(initial=0)) if maxlen is None else int(raw(maxlen))
+    places = wrap(Tensor, numpy.arange(most, dtype=n._data.dtype))
+    return ops.astype(places < ops.expand_dims(n, axis=-1), array_dtype(dtype))
+
+
+@checked
+@whole
+def searchsorted(
+    sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = "int32",
+    name: str | None = None,
+) -> Any:
+    """Where values go into sorted rows: before equal ones ("left"), or behind them ("right").
+
+    >>> searchsorted([1.0, 3.0, 5.0], [3.0, 6.0]).numpy()
+    array([1, 3], dtype=int32)
+    """
+    rows, x = matched("searchsorted", sorted_sequence, values)
+    if side not in ("left", "right"):
+        raise invalid("argument `side` of `searchsorted`", "left or right", repr(side))
+    compare = ops.less if side == "left" else ops.less_equal
+    below = compare(ops.expand_dims(rows, axis=-2), ops.expand_dims(x, axis=-1))
+    return ops.astype(ops.count_nonzero(below, axis=-1), array_dtype(out_type))
+
+
+@checked
+@whole
+def dynamic_partition(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> list[Any]:
+    """The entries that are sent to each of so many parts.
+
+    >>> [p.numpy().tolist() for p in dynamic_partition([1.0, 2.0, 3.0], [1, 0, 1], 2)]
+    [[2.0], [1.0, 3.0]]
+    """
+    x, at = operand(data), operand(partitions, "i", "dynamic_partition")._data
+    if tuple(x.shape[: at.ndim]) != at.shape or (
+        at.size and not 0 <= at.min() <= at.max() < num_partitions
+    ):
+        raise invalid("argument `partitions` of `dynamic_partition`",
+                      f"numbers below {num_partitions}, as many as there are entries", f"{at}")
+    flat = ops.reshape(x, (at.size, *x.shape[at.ndim :]))
+    return [ops.take(flat, numpy.flatnonzero(at.reshape(-1) == i), axis=0)
+            for i in range(int(num_partitions))]
+
+
+@checked
+@whole
+def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Any:
+    """One tensor of several, whose entries go to the places named; the last named stays.
+
+    >>> dynamic_stitch([[1], [0, 2]], [[5.0], [6.0, 7.0]]).numpy()
+    array([6., 5., 7.], dtype=float32)
+    """
+    places = [operand(i, "i", "dynamic_stitch")._data for i in indices]
+    parts = matched("dynamic_stitch", *data)
+    rest = tuple(parts[0].shape[places[0].ndim :])
+    flat = numpy.concatenate([p.reshape(-1) for p in places])
+    entries = ops.concat([ops.reshape(x, (p.size, *rest)) for p, x in zip(
+        places, parts, strict=True)], axis=0)
+    count = int(flat.max(initial=-1)) + 1
+    last = numpy.full(count, -1)
+    last[flat] = numpy.arange(flat.size)
+    return ops.take(entries, last, axis=0)
+
+
+@checked
+@whole
+def reverse_sequence(
+    input: Any, seq_lengths: Any, seq_axis: int | None = None, batch_axis: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """The first so many entries of each example in reverse order.
+
+    >>> reverse_sequence([[1.0, 2.0, 3.0]], [2], seq_axis=1, batch_axis=0).numpy()
+    array([[2., 1., 3.]], dtype=float32)
+    """
+    x, lengths = operand(input), operand(seq_lengths, "i", "reverse_sequence")._data
+    along, of = int(axis_of(seq_axis)), int(axis_of(0 if batch_axis is None else batch_axis))
+    n = x.shape[along]
+    places = numpy.broadcast_to(numpy.arange(n), (len(lengths), n))
+    turned = numpy.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
+    moved = ops.moveaxis(ops.moveaxis(x, of, 0), along if along > of else along + 1, 1)
+    taken = ops.getitem(moved, (numpy.arange(len(lengths))[:, None], turned))
+    return ops.moveaxis(ops.moveaxis(taken, 1, along if along > of else along + 1), 0, of)
+
+
+@checked
+def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Any:
+    """The coordinates, along a new first axis, of places counted through a shape.
+
+    >>> unravel_index([4, 5], [2, 3]).numpy()
+    array([[1, 1],
+           [1, 2]], dtype=int32)
+    """
+    at = operand(indices, "i", "unravel_index")._data
+    found = numpy.unravel_index(at, shape_of(dims))
+    return wrap(Tensor, numpy.stack(found).astype(at.dtype))
+
+
+# Converting and asking -------------------------------------------------------------------------
+
+
+@checked
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
+    """`tf.cast`, with what the dtype cannot hold brought to its limits.
+
+    >>> saturate_cast([300.0, -5.0], "uint8").numpy()
+    array([255,   0], dtype=uint8)
+    """
+    x, kind = operand(value, "fiu", "saturate_cast"), array_dtype(dtype)
+    limits = numpy.iinfo(kind) if kind.kind in "iu" else numpy.finfo(kind)
+    own = numpy.iinfo(x._data.dtype) if x._data.dtype.kind in "iu" else numpy.finfo(x._data.dtype)
+    low, high = max(limits.min, own.min), min(limits.max, own.max)
+    return ops.astype(ops.clip(x, low, high), kind)
+
+
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
+    """The tensor; an `InvalidArgumentError` for another shape (None is any length).
+
+    >>> ensure_shape([1.0], [None]).shape
+    TensorShape([1])
+    """
+    x, wanted = convert_to_tensor(x), TensorShape(shape)
+    if not wanted.is_compatible_with(x.shape):
+        raise invalid("`ensure_shape`", f"shape {wanted}", f"{x.shape}")
+    x.set_shape(wanted)
+    return x
+
+
+def shape_n(input: Sequence[Any], out_type: Any = "int32", name: str | None = None) -> list[Any]:
+    """The shapes of tensors.
+
+    >>> [s.numpy().tolist() for s in shape_n([[1.0], 2.0])]
+    [[1], []]
+    """
+    from .shaping import shape
+
+    return [shape(x, out_type) for x in input]
+
+
+def parallel_stack(values: Sequence[Any], name: str | None = None) -> Any:
+    """Tensors of one shape along a new first axis.
+
+    >>> parallel_stack([1.0, 2.0]).numpy()
+    array([1., 2.], dtype=float32)
+    """
+    return ops.stack(matched("parallel_stack", *values), axis=0)
+
+
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """The array of a tensor; None where only a graph will know it.
+
+    >>> get_static_value(as_tensor(3.0))
+    array(3., dtype=float32)
+    """
+    x = as_tensor(tensor)
+    operation = getattr(x._data, "operation", None)
+    return numpy.asarray(x._data) if operation is None else operation.value
+
+
+def is_symbolic_tensor(tensor: Any) -> bool:
+    """Whether a tensor is one of a function that is being traced.
+
+    >>> is_symbolic_tensor(as_tensor(1.0))
+    False
+    """
+    return hasattr(raw(tensor), "operation")
+
+
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
+    """The shape of what two shapes broadcast to.
+
+    >>> broadcast_static_shape([2, 1], [3])
+    TensorShape([2, 3])
+    """
+    return TensorShape(numpy.broadcast_shapes(tuple(shape_x), tuple(shape_y)))
+
+
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
+    """`broadcast_static_shape` of and as tensors.
+
+    >>> broadcast_dynamic_shape([2, 1], [3]).numpy()
+    array([2, 3], dtype=int32)
+    """
+    found = numpy.broadcast_shapes(shape_of(shape_x), shape_of(shape_y))
+    return as_tensor(numpy.asarray(found, "int32"))
+
+
+# Quotients -------------------------------------------------------------------------------------
+
+
+def realdiv(x: Any, y: Any, name: str | None = None) -> Any:
+    """x / y, of real numbers.
+
+    >>> realdiv(1.0, 2.0).numpy()
+    np.float32(0.5)
+    """
+    x, y = matched("realdiv", x, y)
+    return operand(x, "fc", "realdiv") / y
+
+
+def truncatediv(x: Any, y: Any, name: str | None = None) -> Any:
+    """The quotient of integers, towards 0.
+
+    >>> truncatediv(-7, 2).numpy()
+    np.int32(-3)
+    """
+    x, y = matched("truncatediv", x, y)
+    return ops.sign(x) * ops.sign(y) * (ops.abs(operand(x, "i", "truncatediv")) // ops.abs(y))
+
+
+def truncatemod(x: Any, y: Any, name: str | None = None) -> Any:
+    """What `truncatediv` leaves: x - y · truncatediv(x, y), of the sign of x.
+
+    >>> truncatemod(-7, 2).numpy()
+    np.int32(-1)
+    """
+    x, y = matched("truncatemod", x, y)
+    whole_part = ops.trunc(x / y) if x._data.dtype.kind == "f" else truncatediv(x, y)
+    return x - y * whole_part

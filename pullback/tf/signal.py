@@ -1,0 +1,162 @@
+"""`tf.signal`: Fourier transforms over the last axes, frames and windows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from .. import fft as _core
+from .. import ops
+from ..core.symbols import whole
+from ..core.tensor import raw, wrap
+from .convert import axis_of, checked, operand, shape_of
+from .dtypes import array_dtype
+from .errors import invalid
+from .tensor import Tensor
+
+__all__ = [
+    "fft", "fft2d", "fft3d", "fftshift", "frame", "hamming_window", "hann_window", "ifft",
+    "ifft2d", "ifft3d", "ifftshift", "irfft", "irfft2d", "irfft3d", "overlap_and_add", "rfft",
+    "rfft2d", "rfft3d",
+]
+
+
+def _complex(name: str, core: str, count: int) -> Callable[..., Any]:
+    function = getattr(_core, core)
+
+    def call(input: Any, name: str | None = None) -> Any:
+        x = _with_axes(operand(input, "c", call.__name__), count, call.__name__)
+        return function(x, axes=tuple(range(-count, 0)))
+
+    return _named(call, name, core, count)
+
+
+def _real(name: str, core: str, count: int) -> Callable[..., Any]:
+    function, kinds = getattr(_core, core), "f" if core == "rfftn" else "c"
+
+    def call(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Any:
+        x = _with_axes(operand(input_tensor, kinds, call.__name__), count, call.__name__)
+        lengths = None if fft_length is None else shape_of(fft_length)
+        return function(x, s=lengths, axes=tuple(range(-count, 0)))
+
+    return _named(call, name, core, count)
+
+
+def _named(call: Any, name: str, core: str, count: int) -> Callable[..., Any]:
+    call.__name__ = call.__qualname__ = name
+    over = "the last axis" if count == 1 else f"the last {count} axes"
+    call.__doc__ = f"The Fourier transform over {over}; see `pullback.fft.{core}`."
+    return checked(call)
+
+
+def _with_axes(x: Any, count: int, who: str) -> Any:
+    if x.ndim < count:
+        raise invalid(f"`{who}`", f"{count} axes or more", f"shape {x.shape}")
+    return x
+
+
+fft, fft2d, fft3d = (_complex(n, "fftn", i + 1) for i, n in enumerate(("fft", "fft2d", "fft3d")))
+ifft, ifft2d, ifft3d = (
+    _complex(n, "ifftn", i + 1) for i, n in enumerate(("ifft", "ifft2d", "ifft3d"))
+)
+rfft, rfft2d, rfft3d = (
+    _real(n, "rfftn", i + 1) for i, n in enumerate(("rfft", "rfft2d", "rfft3d"))
+)
+irfft, irfft2d, irfft3d = (
+    _real(n, "irfftn", i + 1) for i, n in enumerate(("irfft", "irfft2d", "irfft3d"))
+)
+
+
+@checked
+def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
+    """The frequency 0 moved from the beginning to the middle, along some axes or all.
+
+    >>> fftshift([0.0, 1.0, 2.0, 3.0]).numpy()
+    array([2., 3., 0., 1.], dtype=float32)
+    """
+    return _core.fftshift(operand(x), axes=axis_of(axes))
+
+
+@checked
+def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
+    """What `fftshift` moved, moved back.
+
+    >>> ifftshift([2.0, 3.0, 0.0, 1.0]).numpy()
+    array([0., 1., 2., 3.], dtype=float32)
+    """
+    return _core.ifftshift(operand(x), axes=axis_of(axes))
+
+
+# Frames and windows ---------------------------------------------------------------------------
+
+
+@checked
+@whole
+def frame(
+    signal: Any, frame_length: Any, frame_step: Any, pad_end: bool = False, pad_value: Any = 0,
+    axis: int = -1, name: str | None = None,
+) -> Any:
+    """Pieces of an axis that may overlap: the axis becomes two, of the pieces and inside them.
+
+    pad_end  fill up with pad_value behind the end, so that a piece begins at every step
+
+    >>> frame([1.0, 2.0, 3.0, 4.0], 2, 1).shape
+    TensorShape([3, 2])
+    """
+    x, length, step = operand(signal), int(raw(frame_length)), int(raw(frame_step))
+    axis = axis % x.ndim
+    n = x.shape[axis]
+    count = -(-n // step) if pad_end else max(0, 1 + (n - length) // step)
+    if pad_end:
+        missing = max(0, (count - 1) * step + length - n)
+        ends = [(0, missing if i == axis else 0) for i in range(x.ndim)]
+        x = ops.pad(x, ends, constant_values=raw(pad_value))
+    places = numpy.arange(count)[:, None] * step + numpy.arange(length)
+    return ops.take(x, places, axis=axis)
+
+
+@checked
+@whole
+def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Any:
+    """Frames (…, frames, length) added up where they lie, a step apart.
+
+    >>> overlap_and_add([[1.0, 1.0], [1.0, 1.0]], 1).numpy()
+    array([1., 2., 1.], dtype=float32)
+    """
+    x, step = operand(signal), int(raw(frame_step))
+    count, length = x.shape[-2:]
+    places = numpy.arange(count)[:, None] * step + numpy.arange(length)
+    zeros = numpy.zeros((*x.shape[:-2], (count - 1) * step + length), x._data.dtype)
+    return ops.add_at(wrap(Tensor, zeros), x, (..., places))
+
+
+def hann_window(
+    window_length: Any, periodic: bool = True, dtype: Any = "float32", name: str | None = None
+) -> Any:
+    """(1 - cos(2π i / n)) / 2, a raised cosine.
+
+    >>> hann_window(2).numpy()
+    array([0., 1.], dtype=float32)
+    """
+    return _cosine(window_length, periodic, dtype, 0.5)
+
+
+def hamming_window(
+    window_length: Any, periodic: bool = True, dtype: Any = "float32", name: str | None = None
+) -> Any:
+    """0.54 - 0.46 cos(2π i / n).
+
+    >>> hamming_window(2).numpy()
+    array([0.08, 1.  ], dtype=float32)
+    """
+    return _cosine(window_length, periodic, dtype, 0.54)
+
+
+def _cosine(length: Any, periodic: bool, dtype: Any, mean: float) -> Any:
+    n = int(raw(length))
+    turn = n if periodic and n % 2 == 0 else n - 1  # TensorFlow's: odd ones are symmetric
+    wave = numpy.cos(2 * math.pi * numpy.arange(n) / max(1, turn)) if n > 1 else -numpy.ones(n)
+    return wrap(Tensor, (mean - (1 - mean) * wave).astype(array_dtype(dtype)))

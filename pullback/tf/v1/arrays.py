@@ -1,0 +1,295 @@
+"""Tensors made, and asked for their shapes, in a graph; those may be known only when it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ... import ops
+from ...arrays.symbol import AnyShape, OpenShape, Symbol
+from ...core.tensor import raw, wrap
+from ...errors import ArgumentError
+from ...graphs import sources as _sources
+from ...graphs.operation import Kind
+from .. import convert as _convert
+from .. import shaping as _shaping
+from ..convert import operand, shape_of
+from ..dtypes import array_dtype
+from ..shapes import TensorShape
+from ..tensor import Tensor as EagerTensor
+from ..values import array_of
+from .graph import get_default_graph, graph_for, kind_call, opened
+from .naming import built, graphed
+from .tensor import in_graph
+
+__all__ = [
+    "broadcast_dynamic_shape", "broadcast_static_shape", "constant", "convert_to_tensor", "eye",
+    "fill", "identity", "linspace", "ones", "ones_like", "placeholder",
+    "placeholder_with_default", "range", "rank", "reshape", "shape", "shape_n", "size",
+    "stop_gradient", "zeros", "zeros_like",
+]
+
+
+def _shape_kernel(x: Any, dtype: Any) -> Any:
+    return numpy.array(x.shape, dtype)
+
+
+def _size_kernel(x: Any, dtype: Any) -> Any:
+    return numpy.array(numpy.prod(x.shape), dtype)
+
+
+def _rank_kernel(x: Any, dtype: Any) -> Any:
+    return numpy.array(len(x.shape), dtype)
+
+
+def _range_kernel(start: Any, limit: Any, delta: Any, dtype: Any) -> Any:
+    return numpy.arange(start, limit, delta, dtype=dtype)
+
+
+SHAPE, SIZE, RANK = Kind("shape", _shape_kernel), Kind("size", _size_kernel), Kind(
+    "rank", _rank_kernel
+)
+STOP, RANGE = Kind("stop_gradient", lambda x: x), Kind("range", _range_kernel)
+for _kind in (SHAPE, SIZE, RANK, STOP, RANGE):
+    _kind.stateful = False
+
+# Sources ------------------------------------------------------------------------------------
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
+    """A tensor whose value is given in `feed_dict` when the graph is run.
+
+    shape  lengths of its axes, None for one that may be any; left out, any shape at all
+
+    >>> import pullback.tf.v1 as tf
+    >>> with tf.Graph().as_default():
+    ...     tf.placeholder(tf.float32, [None, 3], name="x")
+    <tf.Tensor 'x:0' shape=(None, 3) dtype=float32>
+    """
+    given = TensorShape(shape)
+    known = None if given.rank is None else tuple(given)
+    with opened(get_default_graph()):
+        return _sources.placeholder(array_dtype(dtype), known, name)
+
+
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Any:
+    """A tensor that has a value unless another is given in `feed_dict`.
+
+    >>> import pullback.tf.v1 as tf
+    >>> with tf.Graph().as_default(), tf.Session() as sess:
+    ...     x = tf.placeholder_with_default([1.0, 2.0], [None])
+    ...     sess.run(x), sess.run(x, {x: [5.0]})
+    (array([1., 2.], dtype=float32), array([5.], dtype=float32))
+    """
+    given = TensorShape(shape)
+    known = None if given.rank is None else tuple(given)
+    graph = graph_for((input,))
+    with opened(graph):
+        value = in_graph(graph, operand(input), None)
+        return _sources.placeholder_with_default(value, known, name)
+
+
+def constant(
+    value: Any, dtype: Any = None, shape: Any = None, name: str = "Const",
+    verify_shape: bool = False,
+) -> Any:
+    """A constant of the graph; entries that a shape asks for and are missing repeat the last.
+
+    >>> import pullback.tf.v1 as tf
+    >>> with tf.Graph().as_default():
+    ...     tf.constant(1.0, shape=[2, 2], name="ones")
+    <tf.Tensor 'ones:0' shape=(2, 2) dtype=float32>
+    """
+    array = array_of(raw(value), array_dtype(dtype))
+    if shape is not None:
+        size = tuple(TensorShape(shape))
+        if verify_shape and array.shape != size:
+            raise ArgumentError("tf.constant", f"values of shape {size}", f"{array.shape}")
+        count = int(numpy.prod(size))
+        flat = array.reshape(-1)
+        if flat.size > count or not flat.size:
+            raise ArgumentError("tf.constant", f"entries for shape {size}", f"{flat.size}")
+        array = numpy.append(flat, numpy.repeat(flat[-1:], count - flat.size)).reshape(size)
+    graph = get_default_graph()
+    with opened(graph):
+        return graph.tensor(graph.constant(array.copy(), name))
+
+
+def convert_to_tensor(
+    value: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None,
+    dtype_hint: Any = None,
+) -> Any:
+    """A tensor of the graph: of a tensor, variable, array, number or nested sequence of these."""
+    graph = graph_for((value,))
+    hint = dtype_hint if dtype_hint is not None else preferred_dtype
+    with opened(graph):
+        return built(graph, lambda: _convert.convert_to_tensor(value, dtype, hint), name, "Const")
+
+
+# Filled with one number ---------------------------------------------------------------------
+
+
+def _filled(shape: Any, value: Any, dtype: Any) -> Any:
+    """A tensor of one number; where only the graph knows the shape, by an operation."""
+    size = shape_of(shape)
+    number = numpy.asarray(value, array_dtype(dtype))
+    if size.__class__ is tuple and all(n.__class__ is int for n in size):
+        return wrap(EagerTensor, numpy.full(size, number))
+    graph = get_default_graph()
+    return ops.broadcast_to(graph.tensor(graph.constant(number)), size)
+
+
+def _zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+    """A tensor of zeros; the shape may be a tensor of the graph."""
+    return _filled(shape, 0, dtype)
+
+
+def _ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+    """A tensor of ones; the shape may be a tensor of the graph."""
+    return _filled(shape, 1, dtype)
+
+
+def _zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Any:
+    """Zeros of the shape and dtype (or another) of a tensor."""
+    return _shaping.zeros_like(tensor, dtype)
+
+
+def _ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Any:
+    """Ones of the shape and dtype (or another) of a tensor."""
+    return _shaping.ones_like(tensor, dtype)
+
+
+def _range_of(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = "range"
+) -> Any:
+    """Numbers from start (0 when only one is given) to below limit; all may be tensors."""
+    if limit is None:
+        start, limit = 0, start
+    bounds = [_convert.length_of(v) if raw(v).__class__ is Symbol and raw(v).dtype.kind in "iu"
+              else raw(v) for v in (start, limit, delta)]
+    if not any(b.__class__ is Symbol for b in bounds):
+        return _shaping.range(bounds[0], bounds[1], bounds[2], dtype)
+    wanted = array_dtype(dtype) or next(b.dtype for b in bounds if b.__class__ is Symbol)
+    return kind_call(RANGE, bounds, (None,), wanted, "range", {"dtype": wanted})
+
+
+zeros, ones = graphed(_zeros, "zeros", "zeros"), graphed(_ones, "ones", "ones")
+zeros_like = graphed(_zeros_like, "zeros_like", "zeros_like")
+ones_like = graphed(_ones_like, "ones_like", "ones_like")
+eye = graphed(_shaping.eye, "eye", "eye")
+range = graphed(_range_of, "range")
+linspace = graphed(_shaping.linspace, "linspace", "linspace")
+
+
+def _fill(dims: Any, value: Any, name: str | None = None) -> Any:
+    """A tensor of one number; the shape may be a tensor of the graph."""
+    number = in_graph(get_default_graph(), operand(value))
+    return ops.broadcast_to(number, shape_of(dims))
+
+
+fill = graphed(_fill, "Fill")
+
+# Asking -------------------------------------------------------------------------------------
+
+
+def _asked(kind: Kind, x: Any, known: Any, length: Any, out_type: Any) -> Any:
+    """A fact about a shape: a constant where it is known, else an operation."""
+    dtype = array_dtype(out_type)
+    if known is not None:
+        return wrap(EagerTensor, numpy.array(known, dtype))
+    return kind_call(kind, [x], length, dtype, None, {"dtype": dtype})
+
+
+def _shape(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
+    """The lengths of the axes, as the graph finds them when it runs."""
+    x = operand(input)
+    own = x._data.shape
+    known = None if isinstance(own, OpenShape) else tuple(own)
+    rank = None if isinstance(own, AnyShape) else len(own)
+    return _asked(SHAPE, x, known, (rank,), out_type)
+
+
+def _size(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
+    """The number of entries, as the graph finds it when it runs."""
+    x = operand(input)
+    own = x._data.shape
+    known = None if isinstance(own, OpenShape) else int(numpy.prod(own))
+    return _asked(SIZE, x, known, (), out_type)
+
+
+def _rank(input: Any, name: str | None = None) -> Any:
+    """The number of axes, as the graph finds it when it runs."""
+    x = operand(input)
+    own = x._data.shape
+    return _asked(RANK, x, None if isinstance(own, AnyShape) else len(own), (), "int32")
+
+
+shape, size, rank = graphed(_shape, "Shape"), graphed(_size, "Size"), graphed(_rank, "Rank")
+
+
+def shape_n(input: Any, out_type: Any = "int32", name: str | None = None) -> list[Any]:
+    """The shape of each of several tensors."""
+    return [shape(x, name, out_type) for x in input]
+
+
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
+    """The shape that two known shapes broadcast to.
+
+    >>> broadcast_static_shape((2, 1), (3,))
+    TensorShape([2, 3])
+    """
+    from ...graphs.spaces import broadcast
+
+    return TensorShape(broadcast([tuple(shape_x), tuple(shape_y)]))
+
+
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
+    """The shape that two shapes, tensors of the graph, broadcast to."""
+    x, y = (convert_to_tensor(s) for s in (shape_x, shape_y))
+    return shape(zeros(x) + zeros(y))
+
+
+# The same values ----------------------------------------------------------------------------
+
+
+def identity(input: Any, name: str | None = None) -> Any:
+    """The same values, by an operation.
+
+    >>> import pullback.tf.v1 as tf
+    >>> with tf.Graph().as_default():
+    ...     tf.identity(tf.zeros([2]), name="y").op.type
+    'Identity'
+    """
+    graph = graph_for((input,))
+    with opened(graph):
+        x = in_graph(graph, operand(input), None)
+        return built(graph, lambda: ops.identity(x), name)
+
+
+def stop_gradient(input: Any, name: str | None = None) -> Any:
+    """The same values, a constant to every derivative.
+
+    >>> import pullback.tf.v1 as tf
+    >>> with tf.Graph().as_default():
+    ...     x = tf.placeholder(tf.float32, [])
+    ...     tf.gradients(tf.stop_gradient(x) * 2.0, x)
+    [None]
+    """
+    graph = graph_for((input,))
+    with opened(graph):
+        x = in_graph(graph, operand(input), None)
+        made = graph.source(STOP, x._data.shape, x._data.dtype, {}, [x], name)
+        return made
+
+
+def _reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+    """The same entries in order, in another shape, which may be a tensor; one length may be -1."""
+    return _shaping.reshape(tensor, shape)
+
+
+reshape = graphed(_reshape)

@@ -1,0 +1,68 @@
+"""`tf.errors`: what running a graph raises, each also an error of the library and of Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import (
+    ArgumentTypeError,
+    PositionError,
+    PullbackError,
+    SessionError,
+    ShapeError,
+)
+from ..errors import AbortedError as AbortedError
+from ..errors import CancelledError as CancelledError
+from ..errors import DataLossError as DataLossError
+from ..errors import DeadlineExceededError as DeadlineExceededError
+from ..errors import FailedPreconditionError as FailedPreconditionError
+from ..errors import InternalError as InternalError
+from ..errors import InvalidArgumentError as InvalidArgumentError
+from ..errors import NotFoundError as NotFoundError
+from ..errors import OpError as OpError
+from ..errors import OutOfRangeError as OutOfRangeError
+from ..errors import UnavailableError as UnavailableError
+from ..errors import UnimplementedError as UnimplementedError
+from ..errors import UnknownError as UnknownError
+from ..errors import _InvalidDtype, _InvalidPosition, _InvalidShape
+
+__all__ = [
+    "AbortedError", "CancelledError", "DataLossError", "DeadlineExceededError",
+    "FailedPreconditionError", "InternalError", "InvalidArgumentError", "NotFoundError", "OpError",
+    "OutOfRangeError", "UnavailableError", "UnimplementedError", "UnknownError",
+]
+
+
+class _NotFed(InvalidArgumentError, SessionError):
+    """A placeholder was needed that nobody fed."""
+
+
+def of_running(error: PullbackError) -> Exception:
+    """An error of a run as TensorFlow's, with the notes it has; what it raises itself stays."""
+    notes = getattr(error, "__notes__", [])
+    if isinstance(error, OpError) or not (notes or isinstance(error, SessionError)):
+        return error
+    who = getattr(error, "who", "")
+    kind: Any = InvalidArgumentError
+    if isinstance(error, SessionError):
+        if who.startswith("variable"):
+            kind = FailedPreconditionError
+        elif who.startswith("placeholder"):
+            kind = _NotFed
+        else:
+            return error
+    elif isinstance(error, PositionError):
+        kind = _InvalidPosition
+    elif isinstance(error, ShapeError):
+        kind = _InvalidShape
+    elif isinstance(error, ArgumentTypeError):
+        kind = _InvalidDtype
+    made = kind(None, None, str(error))
+    for note in notes:
+        made.add_note(note)
+    return made
+
+
+def not_found(who: str, expected: str, got: str, fix: str = "") -> NotFoundError:
+    """A `NotFoundError` in the library's four lines."""
+    return NotFoundError(None, None, str(PullbackError(who, expected, got, fix)))

@@ -1,0 +1,237 @@
+"""`tf.Graph`: the core's graph with TensorFlow's types and names; the graph that is the default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy
+
+from ...arrays.symbol import Symbol
+from ...core.symbols import current_graph
+from ...core.tensor import raw
+from ...custom.override import override_gradient, registered_gradient
+from ...errors import ArgumentTypeError, GraphError, UnknownNameError
+from ...graphs.graph import Graph as CoreGraph
+from ...graphs.operation import Kind, Operation
+from ..shapes import TensorShape
+from .tensor import Tensor, in_graph
+from .types import operation_of, type_of
+
+__all__ = ["Graph", "get_default_graph", "reset_default_graph"]
+
+
+class Graph(CoreGraph):
+    """Operations that are built first, and computed when a session runs them.
+
+    >>> import pullback.tf.v1 as tf
+    >>> with tf.Graph().as_default() as graph:
+    ...     x = tf.placeholder(tf.float32, [None], name="x")
+    ...     y = tf.reduce_sum(x * x, name="y")
+    >>> [(op.name, op.type) for op in graph.get_operations()]
+    [('x', 'Placeholder'), ('mul', 'Mul'), ('y', 'Sum')]
+    """
+
+    tensor_class = Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.variable_store: dict[str, Any] = {}
+        self.shared: dict[str, Any] = {}
+        self.variable_scope: Any = None
+        self.scope_names: set[str] = set()
+        self.draws = 0
+
+    def type_of(self, op: Any) -> str:
+        """The type of operations of a kind, as TensorFlow names it."""
+        return type_of(str(op.name))
+
+    def handle(self, variable: Any, kind: Kind) -> Operation:
+        """The operation that stands for a new variable; it has the variable's name."""
+        label = variable.cell.label
+        with self.control_dependencies(None):
+            self.append(kind, (), {}, [], numpy.ndarray, name="variable")
+        made = self.operations[-1]
+        self.free(made.name)
+        self._named.pop(made.name)
+        made.name = label
+        self._named[label] = made
+        self.variable_store[label] = variable
+        return made
+
+    # Overrides ------------------------------------------------------------------------------
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """Operations of some types, built in the block, have gradients registered by a name.
+
+        op_type_map  {type of an operation, as "Sign": name given to RegisterGradient}
+
+        The name is looked up when a gradient is built: one that nobody registered is then an
+        `UnknownNameError` (a `LookupError`).
+
+        Raises `UnknownNameError` for a type of operations that there is none of here.
+        """
+        if not isinstance(op_type_map, Mapping):
+            raise ArgumentTypeError("gradient_override_map", "a mapping {type: name}",
+                                    f"a {type(op_type_map).__name__}")
+        rules = {operation_of(k): _ByName(k, v) for k, v in op_type_map.items()}
+        with override_gradient(rules):
+            yield
+
+    # Asking ---------------------------------------------------------------------------------
+
+    def get_tensor_by_name(self, name: str) -> Any:
+        """The tensor of a name such as `add:0`; of a variable's name, its value."""
+        known = self.variable_store.get(name.partition(":")[0])
+        if known is not None and name.endswith(":0"):
+            return known.value()
+        return super().get_tensor_by_name(name)
+
+    def as_graph_element(
+        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Any:
+        """The tensor or operation that a tensor, operation, variable or name stands for."""
+        return super().as_graph_element(obj)
+
+    def get_all_collection_keys(self) -> list[str]:
+        """The names of collections that hold something."""
+        return [k for k, v in self.collections.items() if v]
+
+    def clear_collection(self, name: str) -> None:
+        """Empty a collection."""
+        self.collections.pop(name, None)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        """Put something into several collections."""
+        for name in (names,) if isinstance(names, str) else names:
+            self.add_to_collection(name, value)
+
+    @contextmanager
+    def device(self, device_name_or_function: Any) -> Iterator[None]:
+        """Taken and without effect: a graph runs where its arrays are."""
+        yield
+
+    @contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Taken and without effect: a graph runs where its arrays are."""
+        yield
+
+    @property
+    def building_function(self) -> bool:
+        """False: this is no graph of a function."""
+        return False
+
+    @property
+    def version(self) -> int:
+        """How many operations there are."""
+        return len(self.operations)
+
+
+class _ByName:
+    """A gradient by the name it is registered under, which is looked up when it is asked for."""
+
+    def __init__(self, type_name: str, name: Any) -> None:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"gradient_override_map of {type_name!r}", "a registered name",
+                                    f"a {type(name).__name__}",
+                                    "register the function with @tf.RegisterGradient(name)")
+        self.type, self.name = type_name, name
+        self.__name__ = name
+
+    def __call__(self, op: Any, *gradients: Any) -> Any:
+        symbol = raw(op.outputs[0])
+        operation = symbol.operation if symbol.__class__ is Symbol else op
+        try:
+            rule = registered_gradient(self.name)
+        except UnknownNameError as error:
+            raise UnknownNameError(
+                f"gradient of operation {operation.name!r} ({operation.type}), overridden by "
+                f"{self.name!r}", error.expected, error.got, error.fix,
+            ) from None
+        answer = rule(operation, *gradients)
+        count = len(op.inputs)
+        if isinstance(answer, (list, tuple)) and len(answer) > count and not any(
+            a is not None for a in answer[count:]
+        ):
+            return list(answer[:count])  # TensorFlow's further inputs, such as an axis
+        return answer
+
+
+# The default graph ------------------------------------------------------------------------------
+
+_root: list[Graph | None] = [None]
+
+
+def get_default_graph() -> Any:
+    """The graph that operations are added to: the one opened last, else that of the process.
+
+    >>> get_default_graph() is get_default_graph()
+    True
+    """
+    graph = current_graph()
+    if graph is None:
+        if _root[0] is None:
+            _root[0] = Graph()
+        return _root[0]
+    return graph
+
+
+def home() -> Any:
+    """The graph that variables and collections belong to: the open one, or that around it."""
+    graph = get_default_graph()
+    while getattr(graph, "outer", None) is not None:
+        graph = graph.outer
+    return graph
+
+
+def reset_default_graph() -> None:
+    """Begin a new graph of the process.
+
+    Raises `GraphError` (a `ValueError`) inside `with graph.as_default():`.
+    """
+    if current_graph() is not None:
+        raise GraphError("reset_default_graph", "to be called outside of all graphs",
+                         "a call inside `with graph.as_default():`")
+    _root[0] = None
+
+
+@contextmanager
+def opened(graph: Any) -> Iterator[Any]:
+    """A block in which a graph is the one that is built, if it is not already."""
+    if current_graph() is graph:
+        yield graph
+    else:
+        with graph.as_default():
+            yield graph
+
+
+def graph_for(values: Any) -> Any:
+    """The graph that is open, else that of the first tensor among some values, else the default."""
+    graph = current_graph()
+    if graph is not None:
+        return graph
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            value = next((v for v in value if isinstance(v, Tensor)), None)
+        owner = getattr(value, "graph", None)
+        if owner is not None:
+            return owner
+    return get_default_graph()
+
+
+# A graph's own operations -----------------------------------------------------------------------
+
+
+def kind_call(
+    kind: Kind, values: Sequence[Any], shape: Any, dtype: Any, name: str | None,
+    attrs: Mapping[str, Any] | None = None,
+) -> Any:
+    """The tensor of a new operation that computes from nothing that has a derivative."""
+    graph = graph_for(values)
+    known = None if isinstance(shape, TensorShape) and shape.rank is None else shape
+    with opened(graph):
+        return in_graph(graph, graph.source(
+            kind, known, numpy.dtype(dtype), attrs, values, name or graph.type_of(kind)
+        ))

@@ -1,0 +1,26 @@
+"""`tf.logging`: a logger of Python's, under TensorFlow 1's names."""
+
+from __future__ import annotations
+
+import logging as _logging
+from typing import Any
+
+__all__ = [
+    "DEBUG", "ERROR", "FATAL", "INFO", "WARN", "debug", "error", "fatal", "get_verbosity", "info",
+    "log", "set_verbosity", "warn", "warning",
+]
+
+DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50
+_logger = _logging.getLogger("pullback.tf.v1")
+debug, info, warning, error = _logger.debug, _logger.info, _logger.warning, _logger.error
+warn, fatal, log = _logger.warning, _logger.critical, _logger.log
+
+
+def set_verbosity(v: Any) -> None:
+    """Show messages of this level and above."""
+    _logger.setLevel(v)
+
+
+def get_verbosity() -> int:
+    """The level from which on messages are shown."""
+    return _logger.getEffectiveLevel()

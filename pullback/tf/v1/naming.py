@@ -1,0 +1,91 @@
+"""Functions of the other door as functions of graphs: their results are a graph's, and named."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ...core.tensor import Tensor as CoreTensor
+from .graph import graph_for, opened
+from .tensor import in_graph
+
+Function = Callable[..., Any]
+
+
+def graphed(function: Function, default: str | None = None, scope: str | None = None) -> Function:
+    """A function whose results are tensors of a graph.
+
+    default  the name of its operation, where that is not the operation's type
+    scope    the name of what it builds, for a function that builds several operations
+
+    `name` among the arguments is the name of the operation that gives the result; what else is
+    built has names that begin with it.
+    """
+    names = list(inspect.signature(function).parameters)
+    position = names.index("name") if "name" in names else None
+
+    @functools.wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        name = None
+        if position is not None:
+            if position < len(args):
+                name = args[position]
+                args = (*args[:position], *args[position + 1 :])
+                args, keywords = _shifted(args, keywords, names, position)
+            else:
+                name = keywords.pop("name", None)
+        graph = graph_for((*args, *keywords.values()))
+        with opened(graph):
+            return built(graph, lambda: function(*args, **keywords), name, default, scope)
+
+    # An example of the other door's would hold values, not tensors of a graph.
+    call.__doc__ = (function.__doc__ or "").partition(">>>")[0].rstrip()
+    return call
+
+
+def _shifted(args: tuple[Any, ...], keywords: dict[str, Any], names: list[str],
+             position: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments given behind the name, by their own names."""
+    behind = dict(zip(names[position + 1 :], args[position:], strict=False))
+    return args[:position], {**behind, **keywords}
+
+
+def built(
+    graph: Any, build: Callable[[], Any], name: str | None, default: str | None = None,
+    scope: str | None = None,
+) -> Any:
+    """What a function returns, in a graph, with names for what it built."""
+    start = len(graph.operations)
+    if name is None and scope is None:
+        found = _in_graph(graph, build(), default)
+        last = _first_of(found)
+        if default is not None and last is not None and last.number >= start:
+            graph.call(last, default)
+        return found
+    with graph.name_scope(name or scope) as prefix:
+        own = prefix[:-1]
+        found = _in_graph(graph, build(), None)
+    last = _first_of(found)
+    if last is not None and last.number >= start and last.name.startswith(prefix):
+        graph.settle(last, own)
+    elif name is not None and last is not None:
+        graph.free(own)
+    return found
+
+
+def _first_of(found: Any) -> Any:
+    """The operation of a result, or of the first of several."""
+    while isinstance(found, (list, tuple)) and found:
+        found = found[0]
+    return found._data.operation if isinstance(found, CoreTensor) else None
+
+
+def _in_graph(graph: Any, found: Any, name: str | None) -> Any:
+    """Results as tensors of a graph, in their nesting."""
+    if isinstance(found, tuple) and hasattr(found, "_fields"):
+        return type(found)(*[_in_graph(graph, v, name) for v in found])
+    if isinstance(found, (list, tuple)):
+        return type(found)([_in_graph(graph, v, name) for v in found])
+    return in_graph(graph, found, name)

@@ -1,0 +1,135 @@
+"""`tf.train.Saver`: variables of a session written to files, and read back; as safetensors."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...errors import ArgumentError
+from ...nn.saving import load, save
+from .errors import not_found
+from .graph import home
+from .keys import GraphKeys
+
+__all__ = ["Saver", "checkpoint_exists", "latest_checkpoint", "list_variables"]
+
+_ENDING = ".safetensors"
+
+
+class Saver:
+    """Writes and reads variables.
+
+    var_list     variables, or {name in the file: variable}; all global variables when left out
+    max_to_keep  how many files stay; 0 or None for all
+
+    >>> import tempfile
+    >>> import pullback.tf.v1 as tf
+    >>> folder = tempfile.mkdtemp()
+    >>> with tf.Graph().as_default(), tf.Session() as sess:
+    ...     v = tf.Variable(1.0, name="v")
+    ...     saver = tf.train.Saver()
+    ...     v.load(5.0, sess)
+    ...     path = saver.save(sess, folder + "/model", global_step=3)
+    ...     v.load(0.0, sess)
+    ...     saver.restore(sess, tf.train.latest_checkpoint(folder))
+    ...     sess.run(v)
+    np.float32(5.0)
+    """
+
+    def __init__(
+        self, var_list: Any = None, reshape: bool = False, sharded: bool = False,
+        max_to_keep: int | None = 5, keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None, restore_sequentially: bool = False, saver_def: Any = None,
+        builder: Any = None, defer_build: bool = False, allow_empty: bool = False,
+        **ignored: Any,
+    ) -> None:
+        self._variables = _named(var_list, allow_empty)
+        self._limit = max_to_keep
+        self.last_checkpoints: list[str] = []
+
+    def save(
+        self, sess: Any, save_path: str, global_step: Any = None,
+        latest_filename: str | None = None, meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True, write_state: bool = True, **ignored: Any,
+    ) -> str:
+        """Write the values in a session to a file, and return the path for `restore`.
+
+        global_step  a number, or a variable or tensor of one, put behind the path
+        """
+        path = os.fspath(save_path)
+        if global_step is not None:
+            step = global_step if isinstance(global_step, int) else int(sess.run(global_step))
+            path = f"{path}-{step}"
+        if not Path(path).absolute().parent.is_dir():
+            raise ArgumentError("Saver.save", "a folder that is there", f"{Path(path).parent}")
+        names = list(self._variables)
+        values = sess.run([self._variables[n] for n in names])
+        save(dict(zip(names, values, strict=True)), path + _ENDING)
+        self._note(path, latest_filename or "checkpoint", write_state)
+        return path
+
+    def _note(self, path: str, state: str, write: bool) -> None:
+        """Remember a file as the last, and take the oldest away."""
+        self.last_checkpoints = [p for p in self.last_checkpoints if p != path] + [path]
+        while self._limit and len(self.last_checkpoints) > self._limit:
+            Path(self.last_checkpoints.pop(0) + _ENDING).unlink(missing_ok=True)
+        if write:
+            names = [Path(p).name for p in self.last_checkpoints]
+            content = {"model_checkpoint_path": names[-1], "all_model_checkpoint_paths": names}
+            (Path(path).absolute().parent / state).write_text(json.dumps(content, indent=1))
+
+    def restore(self, sess: Any, save_path: str) -> None:
+        """Give the variables in a session the values of a file.
+
+        Raises `NotFoundError` for a variable that the file lacks, `ValueError` where there is no
+        file, and for a value of another shape.
+        """
+        if save_path is None or not checkpoint_exists(save_path):
+            raise ArgumentError("Saver.restore", "the path that save returned",
+                                f"{save_path!r}, where there is no checkpoint")
+        found = load(os.fspath(save_path) + _ENDING)
+        missing = [n for n in self._variables if n not in found]
+        if missing:
+            raise not_found(f"Saver.restore of {os.fspath(save_path)!r}",
+                            f"variables {', '.join(missing)}", f"a file of {', '.join(found)}",
+                            "name the variables of the file: Saver({name: variable})")
+        for name, variable in self._variables.items():
+            variable.load(found[name]._data, sess)
+
+
+def _named(var_list: Any, allow_empty: bool) -> dict[str, Any]:
+    if var_list is None:
+        var_list = home().get_collection(GraphKeys.GLOBAL_VARIABLES)
+    given = isinstance(var_list, Mapping)
+    found = dict(var_list) if given else {v.op.name: v for v in var_list}
+    if not found and not allow_empty:
+        raise ArgumentError("Saver", "variables to save", "none",
+                            "make the Saver after the variables")
+    return found
+
+
+def checkpoint_exists(checkpoint_prefix: str) -> bool:
+    """Whether a Saver wrote a file of this path."""
+    return Path(os.fspath(checkpoint_prefix) + _ENDING).exists()
+
+
+def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -> str | None:
+    """The path of the last file that a Saver wrote into a folder, or None."""
+    state = Path(checkpoint_dir) / (latest_filename or "checkpoint")
+    if not state.exists():
+        return None
+    found = os.path.join(checkpoint_dir, json.loads(state.read_text())["model_checkpoint_path"])
+    return found if checkpoint_exists(found) else None
+
+
+def list_variables(ckpt_dir_or_file: str) -> list[tuple[str, list[int]]]:
+    """Name and shape of each variable in a file, or in the last one of a folder."""
+    path = ckpt_dir_or_file
+    if Path(path).is_dir():
+        path = latest_checkpoint(path) or path
+    if not checkpoint_exists(path):
+        raise not_found("list_variables", "a checkpoint", f"none at {path!r}")
+    return sorted((n, list(t.shape)) for n, t in load(path + _ENDING).items())

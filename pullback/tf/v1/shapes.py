@@ -1,0 +1,137 @@
+"""`tf.Dimension` and the two ways that shapes hold lengths: as numbers, or as Dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..shapes import TensorShape as PlainShape
+from ..shapes import shape_known
+
+__all__ = ["Dimension", "TensorShape", "dimension_at_index", "dimension_value"]
+
+
+class Dimension:
+    """A length of an axis, which may not be known; arithmetic with one that is not gives such.
+
+    >>> Dimension(3) + 2, Dimension(3) * None, Dimension(3).value
+    (Dimension(5), Dimension(None), 3)
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        value = getattr(value, "value", value)
+        self.value = None if value is None else int(value)
+
+    def __repr__(self) -> str:
+        return f"Dimension({self.value})"
+
+    def __str__(self) -> str:
+        return "?" if self.value is None else str(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)  # type: ignore[arg-type]  # TypeError where it is not known
+
+    __index__ = __int__
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __eq__(self, other: Any) -> Any:
+        return _compared(self, other, lambda a, b: a == b)
+
+    def __ne__(self, other: Any) -> Any:
+        return _compared(self, other, lambda a, b: a != b)
+
+    def __lt__(self, other: Any) -> Any:
+        return _compared(self, other, lambda a, b: a < b)
+
+    def __le__(self, other: Any) -> Any:
+        return _compared(self, other, lambda a, b: a <= b)
+
+    def __gt__(self, other: Any) -> Any:
+        return _compared(self, other, lambda a, b: a > b)
+
+    def __ge__(self, other: Any) -> Any:
+        return _compared(self, other, lambda a, b: a >= b)
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether both may be one length."""
+        return self.value is None or Dimension(other).value in (None, self.value)
+
+    def merge_with(self, other: Any) -> Dimension:
+        """The one of the two that is known."""
+        return Dimension(other) if self.value is None else self
+
+
+def _compared(x: Dimension, y: Any, holds: Callable[[Any, Any], bool]) -> Any:
+    """A comparison; None where one of the two is not known."""
+    try:
+        other = Dimension(y).value
+    except (TypeError, ValueError):
+        return NotImplemented
+    return None if x.value is None or other is None else holds(x.value, other)
+
+
+def _arithmetic(name: str, operate: Callable[[int, int], int]) -> None:
+    def method(self: Dimension, other: Any) -> Dimension:
+        a, b = self.value, Dimension(other).value
+        return Dimension(None if a is None or b is None else operate(a, b))
+
+    def reflected(self: Dimension, other: Any) -> Dimension:
+        return method(Dimension(other), self)
+
+    setattr(Dimension, f"__{name}__", method)
+    setattr(Dimension, f"__r{name}__", reflected)
+
+
+for _name, _operate in {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b, "mod": lambda a, b: a % b,
+}.items():
+    _arithmetic(_name, _operate)
+
+_dimensions = [False]
+
+
+def use_dimensions(wanted: bool) -> None:
+    """Whether the entries of shapes are Dimensions, as in TensorFlow 1, or numbers and None."""
+    _dimensions[0] = wanted
+
+
+class TensorShape(PlainShape):
+    """A shape whose entries are Dimensions; a list of it holds numbers and None."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return found if isinstance(key, slice) else Dimension(found)
+
+    @property
+    def dims(self) -> list[Any] | None:
+        """The lengths as Dimensions."""
+        return [Dimension(n) for n in self]
+
+
+def shape_of_symbol(symbol: Any) -> PlainShape:
+    """The shape of a tensor of a graph, in the way that is in force."""
+    shape = shape_known(symbol.shape)
+    if not _dimensions[0] or shape.rank is None:
+        return shape
+    return tuple.__new__(TensorShape, shape)
+
+
+def dimension_value(dimension: Any) -> int | None:
+    """The number of a Dimension, or of a number itself.
+
+    >>> dimension_value(Dimension(2)), dimension_value(2)
+    (2, 2)
+    """
+    return getattr(dimension, "value", dimension)
+
+
+def dimension_at_index(shape: Any, index: int) -> Dimension:
+    """A length of a shape as a Dimension; of a shape of which nothing is known, such a one."""
+    return Dimension(None if shape.rank is None else shape[index])

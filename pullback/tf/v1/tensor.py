@@ -1,0 +1,205 @@
+"""`tf.Tensor` of a graph: TensorFlow's members, strict operators, no value until it is run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+from ...arrays.symbol import Symbol
+from ...core.tensor import Tensor as CoreTensor
+from ...core.tensor import wrap
+from ...errors import SymbolError
+from ...graphs.tensor import Symbolic, merged
+from .. import strict
+from ..shapes import TensorShape
+from ..tensor import Members
+from ..tensor import Tensor as EagerTensor
+from . import shapes as _shapes
+
+__all__ = ["Tensor"]
+
+_PLAIN = {
+    "add": strict.add, "sub": strict.subtract, "mul": strict.multiply,
+    "truediv": strict.divide, "div": strict.divide, "floordiv": strict.floor_divide,
+    "mod": strict.remainder, "pow": strict.power, "matmul": strict.matmul,
+}
+
+
+def _named(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """An operator whose operation is called `add` where that of the function is `Add`."""
+
+    def method(self: Any, other: Any) -> Any:
+        return _called(self.graph, name, lambda: function(self, other))
+
+    return method
+
+
+def _called(graph: Any, name: str, build: Callable[[], Any]) -> Any:
+    """The tensor that a function builds, by an operation that is called by a name."""
+    start = len(graph.operations)
+    made = build()
+    operation = made._data.operation
+    if operation.number >= start and operation.graph is graph:
+        graph.call(operation, name)
+    return made
+
+
+def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    return _named(name, strict.reflected(_PLAIN[name]))
+
+
+def _in_the_library() -> bool:
+    """Whether the caller of the one that asks is a file of this library."""
+    return str(sys._getframe(2).f_globals.get("__name__", "")).startswith("pullback.")
+
+
+class GraphMembers(Symbolic, Members):
+    """What tensors and variables of a graph have in common."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> TensorShape:
+        """The lengths of the axes, None where one is not known before the graph runs."""
+        return _shapes.shape_of_symbol(self._data)
+
+    def get_shape(self) -> TensorShape:
+        """The lengths of the axes, None where one is not known before the graph runs."""
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Take note of lengths that are known.
+
+        Raises `ShapeError` (a `ValueError`) where they contradict what is known.
+        """
+        given = TensorShape(shape)
+        symbol = self._data
+        if given.rank is not None:
+            symbol.narrow(merged(symbol.shape, tuple(given), symbol.name))
+
+    @property
+    def device(self) -> str:
+        """Nothing: a graph runs where its arrays are."""
+        return ""
+
+    # A graph's tensors are told apart by what they are, so that they can be keys of feeds.
+    def __hash__(self) -> int:
+        return id(self)
+
+    # Rules of the library compare entries, in graphs too.
+    def __eq__(self, other: Any) -> Any:
+        return strict.equal(self, other) if _in_the_library() else self is other
+
+    def __ne__(self, other: Any) -> Any:
+        return strict.not_equal(self, other) if _in_the_library() else self is not other
+
+    # Operators ------------------------------------------------------------------------------
+
+    __add__, __radd__ = _named("add", strict.add), _reflected("add")
+    __sub__, __rsub__ = _named("sub", strict.subtract), _reflected("sub")
+    __mul__, __rmul__ = _named("mul", strict.multiply), _reflected("mul")
+    __truediv__, __rtruediv__ = _named("truediv", strict.divide), _reflected("truediv")
+    __floordiv__ = _named("floordiv", strict.floor_divide)
+    __rfloordiv__ = _reflected("floordiv")
+    __mod__, __rmod__ = _named("mod", strict.remainder), _reflected("mod")
+    __pow__, __rpow__ = _named("pow", strict.power), _reflected("pow")
+    __matmul__, __rmatmul__ = _named("matmul", strict.matmul), _reflected("matmul")
+    __iadd__, __isub__, __imul__, __itruediv__ = __add__, __sub__, __mul__, __truediv__
+    __ifloordiv__, __imod__, __ipow__, __imatmul__ = __floordiv__, __mod__, __pow__, __matmul__
+
+    def __getitem__(self, index: Any) -> Any:
+        taken = super().__getitem__
+        return _called(self.graph, "strided_slice", lambda: taken(index))
+
+    # No value -------------------------------------------------------------------------------
+
+    def _no_value(self, what: str) -> NoReturn:
+        raise SymbolError(
+            f"{what} of {self.name!r}", "a value", "a tensor of a graph, which has none until it "
+            "is run", "use tf.cond, tf.where or tf.while_loop in the graph, or take the value "
+            "that Session.run or eval() returns",
+        )
+
+    def __bool__(self) -> bool:
+        self._no_value("the truth")
+
+    def __float__(self) -> float:
+        self._no_value("float()")
+
+    def __int__(self) -> int:
+        self._no_value("int()")
+
+    def __complex__(self) -> complex:
+        self._no_value("complex()")
+
+    def __index__(self) -> int:
+        self._no_value("an index")
+
+    def __len__(self) -> int:
+        self._no_value("len()")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        self._no_value("an array")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise SymbolError(
+            f"iteration over {self.name!r}", "a sequence", "a tensor of a graph",
+            "use tf.unstack, tf.split or tf.map_fn",
+        )
+
+    def numpy(self) -> Any:
+        """An error: a tensor of a graph has no value until it is run."""
+        self._no_value(".numpy()")
+
+    def item(self) -> Any:
+        """An error: a tensor of a graph has no value until it is run."""
+        self._no_value(".item()")
+
+    def tolist(self) -> Any:
+        """An error: a tensor of a graph has no value until it is run."""
+        self._no_value(".tolist()")
+
+
+class Tensor(GraphMembers, EagerTensor):
+    """A tensor of a graph.
+
+    >>> import pullback.tf.v1 as tf
+    >>> with tf.Graph().as_default():
+    ...     x = tf.placeholder(tf.float32, [None, 3], name="x")
+    ...     (x * 2.0 + 1.0)
+    <tf.Tensor 'add:0' shape=(None, 3) dtype=float32>
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        data = self._data
+        if data.__class__ is not Symbol:
+            return super().__repr__()
+        return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
+
+    def __str__(self) -> str:
+        if self._data.__class__ is not Symbol:
+            return repr(self)
+        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
+
+    @property
+    def value_index(self) -> int:
+        """Which of its operation's outputs it is."""
+        return int(self._data.index)
+
+
+Tensor._out = Tensor
+
+
+def in_graph(graph: Any, value: Any, name: str | None = None) -> Any:
+    """What a function of the other door returned, as a tensor of a graph."""
+    if not isinstance(value, CoreTensor) or isinstance(value, Symbolic):
+        if isinstance(value, Tensor) and value._data.__class__ is not Symbol:
+            return graph.tensor(graph.constant(value._data, name))
+        return value
+    data = value._data
+    if data.__class__ is not Symbol:
+        return graph.tensor(graph.constant(data, name))
+    return data.face if data.face is not None else wrap(Tensor, data, value._node)

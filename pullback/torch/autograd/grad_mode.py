@@ -1,0 +1,21 @@
+"""`torch.autograd.grad_mode`: whether operations are recorded."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any
+
+from ...core.state import enable_grad as enable_grad
+from ...core.state import inference_mode as inference_mode
+from ...core.state import no_grad as no_grad
+from ...core.state import set_grad_enabled as set_grad_enabled
+
+__all__ = [
+    "enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled",
+]
+
+
+@contextmanager
+def set_multithreading_enabled(mode: bool) -> Any:
+    """A block with no effect: a backward runs in the thread that asked for it."""
+    yield

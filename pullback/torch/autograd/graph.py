@@ -1,0 +1,188 @@
+"""`torch.autograd.graph`: nodes, edges, hooks on several tensors, and how values are saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from ...core import pull, writes
+from ...core import state as _state
+from ...core.tensor import Tensor as CoreTensor
+from ...errors import ArgumentError, ArgumentTypeError, DisconnectedError
+from ..errors import as_runtime
+from ..nodes import GradientEdge as GradientEdge
+from ..nodes import Node as Node
+from ..nodes import as_tensors as as_tensors
+from ..nodes import place, shown
+
+__all__ = [
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
+    "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+_disabled: ContextVar[str | None] = ContextVar("pullback_no_saved_tensors_hooks", default=None)
+
+
+# How values are saved -------------------------------------------------------------------------
+
+
+class saved_tensors_hooks:
+    """A block in which what operations save goes through `pack_hook`, and back when it is read.
+
+    pack_hook    takes the tensor, and returns what is kept in its place
+    unpack_hook  takes that, and returns a tensor of the same shape, dtype and values
+
+    >>> import pullback.torch as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.half(), lambda t: t.float()):
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    def __init__(
+        self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
+    ) -> None:
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+        self._before: list[Any] = []
+
+    def __enter__(self) -> None:
+        message = _disabled.get()
+        if message is not None:
+            raise as_runtime(ArgumentError(
+                "saved_tensors_hooks", "a place where they are not disabled", message
+            ))
+        before = _state.change(packing=(self.pack_hook, self.unpack_hook))
+        self._before.append(before.packing)
+
+    def __exit__(self, *exc: object) -> None:
+        _state.change(packing=self._before.pop())
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """A block in which saved values are kept in the processor's memory, where all is here."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cpu") -> None:
+        super().__init__(lambda t: t.clone(), lambda t: t)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """A block in which `saved_tensors_hooks` is an error with this message."""
+    token = _disabled.set(error_message)
+    before = _state.change(packing=None)
+    try:
+        yield
+    finally:
+        _disabled.reset(token)
+        _state.change(packing=before.packing)
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[None]:
+    """A block in which saved values may be written to afterwards: copies of them are kept.
+
+    >>> import pullback.torch as torch
+    >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     x = torch.tensor([1.0, 2.0], requires_grad=True)
+    ...     y = x.clone()
+    ...     out = (y * y).sum()
+    ...     _ = y.mul_(10)
+    ...     out.backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    with saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+        yield
+
+
+def increment_version(tensor: Any) -> None:
+    """Say that tensors were written to by something that the library did not see."""
+    for x in [tensor] if isinstance(tensor, CoreTensor) else tensor:
+        writes.written(x._data, "increment_version")
+
+
+# Nodes and edges ------------------------------------------------------------------------------
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """The edge that a tensor's gradient comes in by.
+
+    >>> import pullback.torch as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> edge = torch.autograd.graph.get_gradient_edge(x)
+    >>> torch.autograd.grad(x * x, edge)
+    (tensor(6.),)
+    """
+    if not tensor.requires_grad:
+        raise DisconnectedError(
+            "get_gradient_edge()", "a tensor that requires grad", "one that does not"
+        )
+    node = tensor._node
+    return GradientEdge(shown(node), place(node), node)
+
+
+# Hooks on several tensors ---------------------------------------------------------------------
+
+
+class _Handles:
+    def __init__(self, handles: list[Any]) -> None:
+        self._handles = handles
+
+    def remove(self) -> None:
+        """Take the hooks away."""
+        for handle in self._handles:
+            handle.remove()
+
+    def __enter__(self) -> _Handles:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Any], fn: Callable[..., Any], *, mode: str = "all"
+) -> Any:
+    """Call `fn` once per backward: with all gradients when they are there, or with the first.
+
+    mode  "all": `fn(gradients)`, a list with None for a tensor that this backward does not reach;
+          "any": `fn(gradient)` of the tensor whose gradient is there first
+
+    >>> import pullback.torch as torch
+    >>> a, b = (torch.tensor(1.0, requires_grad=True) for _ in "ab")
+    >>> _ = torch.autograd.graph.register_multi_grad_hook((a, b), lambda gs: print(gs))
+    >>> (a * 2).backward()
+    [tensor(2.), None]
+    """
+    if mode not in ("all", "any"):
+        raise ArgumentError("argument `mode`", "'all' or 'any'", repr(mode))
+    tensors = list(tensors)
+    if not all(isinstance(t, CoreTensor) for t in tensors):
+        raise ArgumentTypeError("register_multi_grad_hook", "tensors", "something else")
+    collected: dict[int, Any] = {}
+    nodes = [t._node for t in tensors]
+    current: list[Any] = [None]
+
+    def hook_of(index: int) -> Callable[[Any], None]:
+        def hook(gradient: Any) -> None:
+            run = pull.passing()
+            if current[0] is not run:
+                current[0] = run
+                collected.clear()
+            collected[index] = gradient
+            if mode == "any":
+                if len(collected) == 1:
+                    fn(gradient)
+                return
+            if all(i in collected for i, n in enumerate(nodes) if n in run):
+                fn([collected.get(i) for i in range(len(nodes))])
+                collected.clear()
+
+        return hook
+
+    return _Handles([t.register_hook(hook_of(i)) for i, t in enumerate(tensors)])

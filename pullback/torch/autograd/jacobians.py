@@ -1,0 +1,241 @@
+"""Jacobians by differences, by reverse and by forward mode, and their comparisons.
+
+Complex inputs and outputs are looked at as pairs of real numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy
+
+from ... import transforms
+from ...core.backward import gradients
+from ...core.tensor import Tensor as CoreTensor
+from ...core.tensor import is_inexact, raw, wrap
+from ...errors import PullbackError
+from ...random import Generator
+
+
+class GradcheckError(PullbackError, RuntimeError):
+    """A gradient is not what finite differences say."""
+
+
+class Case(NamedTuple):
+    """A function, its inputs, which of them are looked at, and how closely."""
+
+    func: Callable[..., Any]
+    inputs: tuple[Any, ...]
+    wanted: list[int]
+    eps: float
+    atol: float
+    rtol: float
+
+    def outputs(self) -> list[Any]:
+        """The outputs that can have a derivative."""
+        return outputs_of(self.func(*self.inputs))
+
+    def sources(self) -> list[Any]:
+        """The inputs that are looked at."""
+        return [self.inputs[i] for i in self.wanted]
+
+    def compare(self, got: Any, expected: Any, what: str) -> None:
+        """Raise a `GradcheckError` unless two arrays are close."""
+        if not numpy.allclose(got, expected, rtol=self.rtol, atol=self.atol):
+            raise GradcheckError(
+                what, f"the Jacobian of differences {expected.tolist()}", f"{got.tolist()}",
+                "look at the rule (backward) of what the function calls",
+            )
+
+
+# Comparisons ----------------------------------------------------------------------------------
+
+
+def check_entries(case: Case, reverse: bool, forward: bool) -> None:
+    """Compare whole Jacobians."""
+    numerical = [list(_differences(case.func, case.inputs, i, case.eps)) for i in case.wanted]
+    for k, out in enumerate(case.outputs()):
+        analytical = _jacobians(out, case.sources()) if reverse else []
+        for place, i in enumerate(case.wanted):
+            expected = numpy.stack([column[k] for column in numerical[place]], axis=-1)
+            where = f"of output {k} with respect to input {i}"
+            if reverse:
+                case.compare(analytical[place], expected, f"gradient {where}")
+            if forward:
+                case.compare(_pushed(case, place, k), expected, f"forward mode {where}")
+
+
+def check_combined(case: Case, reverse: bool, forward: bool) -> None:
+    """Compare uᵀ J v for random u and v."""
+    source = Generator(1)
+    for k, out in enumerate(case.outputs()):
+        u = cotangent(out, source).detach()
+        for place, i in enumerate(case.wanted):
+            x = case.inputs[i]
+            v = cotangent(x, source).detach()
+            high, low = (_moved(case.func, case.inputs, i, x._data + s * case.eps * v._data)[k]
+                         for s in (1, -1))
+            expected = (reals(u._data) * (high - low)).sum() / (2 * case.eps)
+            where = f"of output {k} with respect to input {i}, combined"
+            if reverse:
+                (g,) = _pulled([out], [x], [u])
+                found = (reals(g) * reals(v._data)).sum()
+                case.compare(found, expected, f"gradient {where}")
+            if forward:
+                t = _push(case, place, v)[k]
+                found = (reals(t._data) * reals(u._data)).sum()
+                case.compare(found, expected, f"forward mode {where}")
+
+
+def check_repeated(case: Case, tolerance: float) -> None:
+    """Compare two gradients of one cotangent."""
+    source = Generator(2)
+    for k, out in enumerate(case.outputs()):
+        u = cotangent(out, source).detach()
+        first, second = (_pulled([out], case.sources(), [u]) for _ in "ab")
+        for i, a, b in zip(case.wanted, first, second, strict=True):
+            if abs(a - b).max(initial=0) > tolerance:
+                raise GradcheckError(
+                    f"gradient of output {k} with respect to input {i}, twice",
+                    f"the same numbers within nondet_tol={tolerance}: it is not reentrant",
+                    f"{a.tolist()} and {b.tolist()}", "look for state that backward changes",
+                )
+
+
+def check_undefined(case: Case) -> None:
+    """Ask for gradients of all outputs but one, which are those of the others' sum."""
+    outs, source = case.outputs(), Generator(3)
+    us = [cotangent(out, source).detach() for out in outs]
+    each = [_pulled([o], case.sources(), [u]) for o, u in zip(outs, us, strict=True)]
+    for k in range(len(outs) if len(outs) > 1 else 0):
+        rest = [j for j in range(len(outs)) if j != k]
+        found = _pulled([outs[j] for j in rest], case.sources(), [us[j] for j in rest])
+        for place, i in enumerate(case.wanted):
+            expected = sum(each[j][place] for j in rest)
+            case.compare(found[place], expected, f"gradient of input {i} without output {k}")
+
+
+def check_batched(case: Case) -> None:
+    """Compare gradients of several cotangents at once with those one by one."""
+    source = Generator(4)
+    for k, out in enumerate(case.outputs()):
+        if out._node is None:
+            continue
+        us = [cotangent(out, source).detach() for _ in range(2)]
+        stacked = wrap(out._out, numpy.stack([u._data for u in us]))
+
+        def pulled(u: Any, out: Any = out) -> Any:
+            return gradients(out, case.sources(), u, retain_graph=True, materialize_grads=True)
+
+        found = transforms.vmap(pulled)(stacked)
+        for n, u in enumerate(us):
+            for i, got, expected in zip(
+                case.wanted, found, _pulled([out], case.sources(), [u]), strict=True
+            ):
+                what = f"gradient of output {k} with respect to input {i}, batched"
+                case.compare(raw(got)[n], expected, what)
+
+
+def check_batched_forward(case: Case) -> None:
+    """Compare forward mode along several tangents at once with that along one by one."""
+    source = Generator(5)
+    for place, i in enumerate(case.wanted):
+        x = case.inputs[i]
+        vs = [cotangent(x, source).detach() for _ in range(2)]
+        stacked = wrap(x._out, numpy.stack([v._data for v in vs]))
+        found = transforms.vmap(lambda v, place=place: tuple(_push(case, place, v)))(stacked)
+        for n, v in enumerate(vs):
+            for k, (got, t) in enumerate(zip(found, _push(case, place, v), strict=True)):
+                what = f"forward mode of output {k} with respect to input {i}, batched"
+                case.compare(raw(got)[n], t._data, what)
+
+
+# Jacobians ------------------------------------------------------------------------------------
+
+
+def outputs_of(found: Any) -> list[Any]:
+    """The outputs that can have a derivative."""
+    given = found if isinstance(found, (tuple, list)) else (found,)
+    return [out for out in given if isinstance(out, CoreTensor) and is_inexact(out._data)]
+
+
+def cotangent(out: Any, source: Generator, gaps: bool = False) -> Any:
+    """Random numbers like a tensor, that require a gradient; with gaps in their memory."""
+    shape = (*out.shape, 2) if gaps else tuple(out.shape)
+    made = source.normal(shape).numpy()
+    if out._data.dtype.kind == "c":
+        made = made + 1j * source.normal(shape).numpy()
+    made = numpy.asarray(made, out.dtype)
+    return wrap(out._out, made[..., 0] if gaps else made).requires_grad_()
+
+
+def reals(array: Any) -> Any:
+    """The numbers in an array, real and imaginary parts one after the other, in one axis."""
+    flat = numpy.array(array).reshape(-1)
+    return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
+
+
+def _basis(data: Any) -> Iterator[Any]:
+    """For each real number in an array, an array like it with a 1 there."""
+    for i in range(reals(data).size):
+        made = numpy.zeros_like(numpy.asarray(data), order="C")
+        made.reshape(-1).view(made.real.dtype)[i] = 1
+        yield made
+
+
+def _moved(func: Callable[..., Any], inputs: tuple[Any, ...], place: int, data: Any) -> list[Any]:
+    """The outputs' numbers with an input's array replaced."""
+    # A leaf, because the function may itself ask for gradients.
+    moved = wrap(inputs[place]._out, data).requires_grad_()
+    found = outputs_of(func(*inputs[:place], moved, *inputs[place + 1 :]))
+    return [reals(out._data) for out in found]
+
+
+def _differences(
+    func: Callable[..., Any], inputs: tuple[Any, ...], place: int, eps: float
+) -> Iterator[list[Any]]:
+    """For each real number in an input, how the outputs' numbers move with it."""
+    data = inputs[place]._data
+    for direction in _basis(data):
+        above, below = (_moved(func, inputs, place, data + s * eps * direction) for s in (1, -1))
+        yield [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
+
+
+def _pulled(outs: list[Any], sources: list[Any], us: list[Any]) -> list[Any]:
+    """The gradients as arrays, zeros where there are none."""
+    live = [(o, u) for o, u in zip(outs, us, strict=True) if o._node is not None]
+    if not live:
+        return [numpy.zeros_like(x._data) for x in sources]
+    found = gradients(
+        [o for o, _ in live], sources, [u for _, u in live], retain_graph=True, allow_unused=True
+    )
+    pairs = zip(found, sources, strict=True)
+    return [numpy.zeros_like(x._data) if g is None else raw(g) for g, x in pairs]
+
+
+def _jacobians(out: Any, sources: list[Any]) -> list[Any]:
+    """A row for each real number of the output: the gradients of each input."""
+    rows = [_pulled([out], sources, [wrap(out._out, v)]) for v in _basis(out._data)]
+    return [numpy.array([reals(g) for g in column]) for column in zip(*rows, strict=True)]
+
+
+def _push(case: Case, place: int, v: Any) -> list[Any]:
+    """The tangents of the outputs for one of an input."""
+    i = case.wanted[place]
+    # Leaves, because the function may itself ask for gradients.
+    rest = [x.detach().requires_grad_(x.requires_grad) if isinstance(x, CoreTensor) else x
+            for x in case.inputs]
+
+    def of(x: Any) -> Any:
+        return tuple(outputs_of(case.func(*rest[:i], x, *rest[i + 1 :])))
+
+    _, tangents = transforms.jvp(of, (rest[i],), (v,))
+    return list(tangents)
+
+
+def _pushed(case: Case, place: int, k: int) -> Any:
+    """The Jacobian of an output by forward mode, a column at a time."""
+    x = case.inputs[case.wanted[place]]
+    columns = [_push(case, place, wrap(x._out, v))[k] for v in _basis(x._data)]
+    return numpy.stack([reals(t._data) for t in columns], axis=-1)

@@ -1,0 +1,63 @@
+"""Draws from more distributions: positions by weight, counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .. import ops
+from .. import random as _core
+from ..core.tensor import raw, wrap
+from ..errors import ArgumentError
+from .errors import guarded
+from .tensor import Tensor
+
+__all__ = ["binomial", "multinomial", "poisson"]
+
+
+@guarded
+def multinomial(
+    input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> Any:
+    """Positions along the last axis, each with the probability that its weight stands for.
+
+    >>> import pullback.torch as torch
+    >>> torch.multinomial(torch.tensor([0.0, 3.0, 0.0]), 2, replacement=True)
+    tensor([1, 1])
+    """
+    weights = numpy.asarray(input.detach(), numpy.float64)
+    source = generator or _core.default_generator()
+    if (weights < 0).any() or (weights.sum(-1) <= 0).any():
+        raise ArgumentError("`multinomial`", "weights of a sum above 0, none below", "others")
+    if not replacement and (num_samples > (weights > 0).sum(-1)).any():
+        raise ArgumentError(
+            "`multinomial` without replacement", "no more samples than positive weights",
+            f"{num_samples}",
+        )
+    shape = (*weights.shape[:-1], num_samples if replacement else weights.shape[-1])
+    drawn = 1 - raw(source.uniform(shape, dtype=numpy.float64))
+    if not replacement:  # who waits least, of those that come at the rate of their weight
+        with numpy.errstate(divide="ignore", invalid="ignore"):
+            times = numpy.where(weights > 0, -numpy.log(drawn) / weights, numpy.inf)
+        return wrap(Tensor, numpy.argsort(times, axis=-1)[..., :num_samples])
+    rising = numpy.cumsum(weights, axis=-1) / weights.sum(-1, keepdims=True)
+    found = (drawn[..., None] > rising[..., None, :]).sum(-1)
+    return wrap(Tensor, numpy.minimum(found, weights.shape[-1] - 1))
+
+
+@guarded
+def poisson(input: Any, generator: Any = None) -> Any:
+    """Counts with the rates that the entries are."""
+    source = generator or _core.default_generator()
+    found = source._numpy.poisson(numpy.asarray(input.detach()))
+    return ops.astype(wrap(Tensor, numpy.asarray(found)), input.dtype)
+
+
+@guarded
+def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
+    """Successes among so many trials, each with a probability."""
+    source = generator or _core.default_generator()
+    trials = numpy.asarray(count.detach(), numpy.int64)
+    found = source._numpy.binomial(trials, numpy.asarray(prob.detach()))
+    return ops.astype(wrap(Tensor, numpy.asarray(found)), count.dtype)

@@ -1,0 +1,294 @@
+"""More functions of each entry, in PyTorch's names; they are methods of tensors too.
+
+`fmax` and `fmin` give the gradient of a tie to the first argument, `maximum` and `minimum` share
+it; `nan_to_num` has derivative 0 where it replaces.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from .. import ops
+from .. import special as _special
+from ..core.tensor import raw, wrap
+from ..errors import ArgumentError
+from .dtypes import cast, floating, promoted
+from .elementwise import clamp
+from .errors import as_runtime, guarded
+from .tensor import Tensor, tensor_of
+
+_SPECIAL = {
+    "lgamma": "gammaln", "digamma": "digamma", "erfinv": "erfinv", "i0": "i0", "sinc": "sinc",
+}
+_PAIRS = {"igamma": "gammainc", "igammac": "gammaincc", "xlogy": "xlogy"}
+
+__all__ = [
+    *_SPECIAL, *_PAIRS, "bitwise_left_shift", "bitwise_right_shift", "complex", "deg2rad",
+    "float_power", "fmax", "fmin", "fmod", "frac", "gcd", "heaviside", "isneginf", "isposinf",
+    "isreal", "lcm", "ldexp", "logaddexp2", "logit", "mvlgamma", "nan_to_num", "nextafter", "polar",
+    "polygamma", "rad2deg", "rsub", "threshold", "view_as_complex", "view_as_real",
+]
+
+
+def _made(function: Callable[..., Any], name: str, operation: Callable[..., Any]) -> Any:
+    made = guarded(function, name)
+    made.__qualname__, made.__module__ = name, __name__
+    made.__doc__ = (operation.__doc__ or "").partition("\n")[0]
+    return made
+
+
+def _of_one(operation: Callable[..., Any], name: str) -> Any:
+    return _made(lambda input: operation(floating(input)), name, operation)
+
+
+def _of_two(operation: Callable[..., Any], name: str) -> Any:
+    def call(input: Any, other: Any) -> Any:
+        if not isinstance(input, Tensor):
+            other, input = promoted(other, input, inexact=True)
+        else:
+            input, other = promoted(input, other, inexact=True)
+        return operation(input, other)
+
+    return _made(call, name, operation)
+
+
+digamma: Any  # of those made here, the ones that other files import
+erfinv: Any
+i0: Any
+igamma: Any
+igammac: Any
+lgamma: Any
+sinc: Any
+xlogy: Any
+for _name, _operation in _SPECIAL.items():
+    globals()[_name] = _of_one(getattr(_special, _operation), _name)
+for _name, _operation in _PAIRS.items():
+    globals()[_name] = _of_two(getattr(_special, _operation), _name)
+
+
+# Arithmetic -----------------------------------------------------------------------------------
+
+
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """other - alpha · input."""
+    return other - (input if alpha == 1 else input * alpha)
+
+
+@guarded
+def fmod(input: Any, other: Any) -> Any:
+    """The rest of input / other that has the sign of input; `remainder` has that of other.
+
+    >>> import pullback.torch as torch
+    >>> torch.fmod(torch.tensor([-3.0, 3.0]), 2)
+    tensor([-1.,  1.])
+    """
+    x, y = promoted(tensor_of(input), other)
+    rest = ops.remainder(x, y)
+    return ops.where((rest != 0) & ((rest < 0) != (x < 0)), rest - y, rest)
+
+
+def frac(input: Any) -> Any:
+    """The part after the point, with the sign of the entry; its derivative is 1."""
+    return input - ops.trunc(input)
+
+
+def float_power(input: Any, exponent: Any) -> Any:
+    """input to the power of exponent, in float64."""
+    base = tensor_of(input)
+    wide = numpy.dtype("complex128" if base.dtype.kind == "c" else "float64")
+    power = cast(exponent, wide) if isinstance(exponent, Tensor) else exponent
+    return cast(base, wide) ** power
+
+
+def ldexp(input: Any, other: Any) -> Any:
+    """input · 2 to the power of other."""
+    return floating(input) * ops.pow(2.0, floating(tensor_of(other)))
+
+
+def deg2rad(input: Any) -> Any:
+    """Degrees as radians."""
+    return floating(input) * (math.pi / 180)
+
+
+def rad2deg(input: Any) -> Any:
+    """Radians as degrees."""
+    return floating(input) * (180 / math.pi)
+
+
+def logaddexp2(input: Any, other: Any) -> Any:
+    """log₂(2^input + 2^other), with no overflow."""
+    two = math.log(2)
+    return ops.logaddexp(input * two, other * two) / two
+
+
+def _whole_pair(function: Callable[..., Any], name: str, doc: str) -> Any:
+    def call(input: Any, other: Any) -> Any:
+        x, y = promoted(tensor_of(input), other)
+        return wrap(Tensor, numpy.asarray(function(raw(x), raw(y))))
+
+    call.__doc__ = doc
+    return guarded(call, name)
+
+
+gcd = _whole_pair(numpy.gcd, "gcd", "The greatest common divisor of integers.")
+lcm = _whole_pair(numpy.lcm, "lcm", "The least common multiple of integers.")
+nextafter = _whole_pair(
+    numpy.nextafter, "nextafter", "The next number after input in the direction of other."
+)
+
+
+@guarded
+def bitwise_left_shift(input: Any, other: Any) -> Any:
+    """input << other, of integers."""
+    return tensor_of(input) << other
+
+
+@guarded
+def bitwise_right_shift(input: Any, other: Any) -> Any:
+    """input >> other, of integers."""
+    return tensor_of(input) >> other
+
+
+# Choices --------------------------------------------------------------------------------------
+
+
+@guarded
+def fmax(input: Any, other: Any) -> Any:
+    """The larger of each two entries; of a number and NaN, the number."""
+    x, y = promoted(input, other)
+    return ops.where((x >= y) | ops.isnan(y), x, y)
+
+
+@guarded
+def fmin(input: Any, other: Any) -> Any:
+    """The smaller of each two entries; of a number and NaN, the number."""
+    x, y = promoted(input, other)
+    return ops.where((x <= y) | ops.isnan(y), x, y)
+
+
+@guarded
+def heaviside(input: Any, values: Any) -> Any:
+    """0 where input is negative, 1 where it is positive, `values` where it is 0."""
+    return ops.where(input == 0, values, cast(input > 0, input.dtype))
+
+
+@guarded
+def threshold(input: Any, threshold: float, value: float) -> Any:
+    """The entries above a threshold, and `value` for the others."""
+    return ops.where(input > threshold, input, value)
+
+
+@guarded
+def nan_to_num(
+    input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Any:
+    """The entries, with numbers in the place of NaN (0) and infinities (the dtype's extremes).
+
+    >>> import pullback.torch as torch
+    >>> torch.tensor([1.0, float("nan")]).nan_to_num()
+    tensor([1., 0.])
+    """
+    if input.dtype.kind != "f":
+        return ops.identity(input)
+    ends = numpy.finfo(input.dtype)
+    high = float(ends.max) if posinf is None else posinf
+    low = float(ends.min) if neginf is None else neginf
+    out = ops.where(ops.isnan(input), 0.0 if nan is None else nan, input)
+    out = ops.where(input == math.inf, high, out)
+    return ops.where(input == -math.inf, low, out)
+
+
+@guarded
+def isposinf(input: Any) -> Any:
+    """Whether each entry is +∞."""
+    return input == math.inf
+
+
+@guarded
+def isneginf(input: Any) -> Any:
+    """Whether each entry is -∞."""
+    return input == -math.inf
+
+
+@guarded
+def isreal(input: Any) -> Any:
+    """Whether each entry has no imaginary part."""
+    if input.dtype.kind != "c":
+        return wrap(Tensor, numpy.ones(tuple(input.shape), bool))
+    return ops.imag(input.detach()) == 0
+
+
+# Special functions ----------------------------------------------------------------------------
+
+
+@guarded
+def logit(input: Any, eps: float | None = None) -> Any:
+    """log(x / (1 - x)); with eps, of x put between eps and 1 - eps.
+
+    >>> import pullback.torch as torch
+    >>> torch.tensor([0.5]).logit()
+    tensor([0.])
+    """
+    x = floating(input)
+    return _special.logit(x if eps is None else clamp(x, eps, 1 - eps))
+
+
+@guarded
+def polygamma(n: Any, input: Any) -> Any:
+    """The n-th derivative of `digamma`; as a method, `x.polygamma(n)`."""
+    if isinstance(n, Tensor) and not isinstance(input, Tensor):
+        n, input = input, n
+    return _special.polygamma(n, floating(input))
+
+
+@guarded
+def mvlgamma(input: Any, p: int) -> Any:
+    """The logarithm of the gamma function of p variables."""
+    x = floating(input)
+    out = _special.gammaln(x) + p * (p - 1) / 4 * math.log(math.pi)
+    for i in range(1, p):
+        out = out + _special.gammaln(x - i / 2)
+    return out
+
+
+# Complex numbers ------------------------------------------------------------------------------
+
+
+@guarded
+def complex(real: Any, imag: Any) -> Any:
+    """real + i · imag."""
+    return ops.make_complex(real, imag)
+
+
+@guarded
+def polar(abs: Any, angle: Any) -> Any:
+    """abs · exp(i · angle)."""
+    return ops.make_complex(abs * ops.cos(angle), abs * ops.sin(angle))
+
+
+@guarded
+def view_as_real(input: Any) -> Any:
+    """Complex entries as pairs along a last axis; read-only, as it does not share memory."""
+    return sealed(ops.stack([ops.real(input), ops.imag(input)], axis=-1))
+
+
+@guarded
+def view_as_complex(input: Any) -> Any:
+    """Pairs along the last axis as complex entries; read-only, as it does not share memory."""
+    if not input.shape or input.shape[-1] != 2:
+        raise as_runtime(ArgumentError(
+            "`view_as_complex`", "a last axis of length 2", f"shape {tuple(input.shape)}"
+        ))
+    return sealed(ops.make_complex(input[..., 0], input[..., 1]))
+
+
+def sealed(out: Any) -> Any:
+    """A result that PyTorch has as a view and that is a copy here: writing to it is an error."""
+    if isinstance(out._data, numpy.ndarray):
+        out._data.flags.writeable = False
+    return out
+

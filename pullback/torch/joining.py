@@ -1,0 +1,77 @@
+"""Tensors put together: stacks, blocks, products of sets."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy
+
+from .. import ops
+from ..core.tensor import wrap
+from .errors import guarded
+from .shaping import cat, stack
+from .tensor import Tensor, tensor_of
+from .views import atleast_1d, atleast_2d, atleast_3d
+
+__all__ = [
+    "block_diag", "cartesian_prod", "column_stack", "combinations", "concatenate", "dstack",
+    "hstack", "row_stack", "vstack",
+]
+
+concatenate = cat
+
+
+def hstack(tensors: Any) -> Any:
+    """Tensors one behind the other along the second axis, vectors along their only one."""
+    several = [atleast_1d(t) for t in tensors]
+    return cat(several, 0 if len(several[0].shape) == 1 else 1)
+
+
+def vstack(tensors: Any) -> Any:
+    """Tensors one below the other, vectors as rows."""
+    return cat([atleast_2d(t) for t in tensors], 0)
+
+
+row_stack = vstack
+
+
+def dstack(tensors: Any) -> Any:
+    """Tensors one behind the other along the third axis."""
+    return cat([atleast_3d(t) for t in tensors], 2)
+
+
+def column_stack(tensors: Any) -> Any:
+    """Tensors side by side, vectors as columns."""
+    return cat([ops.reshape(t, (-1, 1)) if len(t.shape) < 2 else t for t in tensors], 1)
+
+
+@guarded
+def block_diag(*tensors: Any) -> Any:
+    """Matrices along the diagonal of one, zeros elsewhere."""
+    blocks = [atleast_2d(tensor_of(t)) for t in tensors]
+    width = sum(b.shape[1] for b in blocks)
+    rows, left = [], 0
+    for b in blocks:
+        n, m = b.shape
+        ends = [wrap(Tensor, numpy.zeros((n, k), b.dtype)) for k in (left, width - left - m)]
+        rows.append(cat([ends[0], b, ends[1]], 1))
+        left += m
+    return cat(rows, 0)
+
+
+@guarded
+def cartesian_prod(*tensors: Any) -> Any:
+    """All ways to take an entry of each vector, a row for each."""
+    if len(tensors) == 1:
+        return tensors[0]
+    grid = ops.meshgrid(*tensors, indexing="ij")
+    return stack([ops.reshape(g, (-1,)) for g in grid], 1)
+
+
+@guarded
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All ways to take r entries of a vector, in order, a row for each."""
+    of = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    places = numpy.array(list(of(range(input.shape[0]), r)), dtype=numpy.int64).reshape(-1, r)
+    return ops.getitem(input, places)

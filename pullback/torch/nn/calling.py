@@ -1,0 +1,129 @@
+"""Calling a module: `forward`, and the hooks before it, after it and in the backward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import ArgumentTypeError
+from .hooks import BackwardHooks, RemovableHandle
+
+__all__ = ["Calling"]
+
+Hook = Callable[..., Any]
+
+_PRE, _POST = "forward_pre", "forward"
+_BACKWARD_PRE, _BACKWARD = "backward_pre", "backward"
+
+_Missing = type(
+    "ArgumentTypeError", (ArgumentTypeError, NotImplementedError),
+    {"__module__": ArgumentTypeError.__module__, "__doc__": ArgumentTypeError.__doc__},
+)
+
+
+class Calling:
+    """What a module does when it is called."""
+
+    _hooks: dict[str, dict[int, Any]]
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What calling the module computes; every subclass has its own."""
+        raise _Missing(
+            f"call of {type(self).__name__}", "a module with a method `forward`", "none",
+            "define `def forward(self, x): …`",
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What `forward` returns, after the hooks before it and through those after it."""
+        if not self._hooks:
+            return self.forward(*args, **kwargs)
+        try:
+            return self._with_hooks(args, kwargs)
+        except Exception:
+            for hook, with_kwargs, always in self._hooked(_POST):
+                if always:
+                    hook(self, args, kwargs, None) if with_kwargs else hook(self, args, None)
+            raise
+
+    def _hooked(self, kind: str) -> list[Any]:
+        return list(self._hooks.get(kind, {}).values())
+
+    def _with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        for hook, with_kwargs, _ in self._hooked(_PRE):
+            answer = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+            if answer is None:
+                continue
+            if with_kwargs:
+                args, kwargs = answer
+            else:
+                args = answer if isinstance(answer, tuple) else (answer,)
+        pre, post = ([h for h, *_ in self._hooked(k)] for k in (_BACKWARD_PRE, _BACKWARD))
+        crossing = BackwardHooks(self, pre, post) if pre or post else None
+        if crossing is not None:
+            args = crossing.enter(args)
+        result = self.forward(*args, **kwargs)
+        for hook, with_kwargs, _ in self._hooked(_POST):
+            how = (args, kwargs, result) if with_kwargs else (args, result)
+            answer = hook(self, *how)
+            result = result if answer is None else answer
+        return result if crossing is None else crossing.leave(result)
+
+    def _register(self, kind: str, hook: Hook, prepend: bool = False, *how: Any) -> RemovableHandle:
+        kept = self._hooks.setdefault(kind, {})
+        return RemovableHandle(kept, (hook, *how), prepend=prepend)
+
+    def register_forward_pre_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before each `forward`; an answer replaces the arguments.
+
+        with_kwargs  the hook is called with `(module, args, kwargs)`, and answers with both
+        """
+        return self._register(_PRE, hook, prepend, with_kwargs, False)
+
+    def register_forward_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after each `forward`; an answer replaces the output.
+
+        with_kwargs  the hook is called with `(module, args, kwargs, output)`
+        always_call  also where `forward` raised an error, with None for the output
+
+        >>> import pullback.torch as torch
+        >>> layer = torch.nn.ReLU()
+        >>> with layer.register_forward_hook(lambda module, args, out: out + 1):
+        ...     layer(torch.tensor([-1.0, 2.0]))
+        tensor([1., 3.])
+        """
+        return self._register(_POST, hook, prepend, with_kwargs, always_call)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` when both are there.
+
+        They are tuples, with an entry for each positional argument and each result (None where
+        there is no gradient). An answer replaces `grad_input`.
+        """
+        return self._register(_BACKWARD, hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_output)` before the module's gradient; an answer replaces it."""
+        return self._register(_BACKWARD_PRE, hook, prepend)
+
+    # Hooks of states: see `states.py` ---------------------------------------------------------
+
+    def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, prefix, keep_vars)` before the module's state is taken."""
+        return self._register("state_pre", hook)
+
+    def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata)` when its state is taken."""
+        return self._register("state_post", hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, *arguments of _load_from_state_dict)` before a state is loaded."""
+        return self._register("load_pre", hook)
+
+    def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, incompatible_keys)` when a state is loaded."""
+        return self._register("load_post", hook)

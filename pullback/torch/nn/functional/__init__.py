@@ -1,0 +1,9 @@
+"""`torch.nn.functional`: activations, losses and layers as functions of tensors."""
+
+from . import activations, layers, losses, windows
+from .activations import *
+from .layers import *
+from .losses import *
+from .windows import *
+
+__all__ = [*activations.__all__, *layers.__all__, *losses.__all__, *windows.__all__]

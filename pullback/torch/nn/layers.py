@@ -1,0 +1,283 @@
+"""Linear layers, embeddings, dropout, shapes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from ..creation import empty
+from . import functional as F
+from . import init
+from .configured import Configured
+from .module import Module
+from .parameter import Parameter
+
+__all__ = [
+    "AlphaDropout", "Bilinear", "CosineSimilarity", "Dropout", "Dropout1d", "Dropout2d",
+    "Dropout3d", "Embedding", "EmbeddingBag", "FeatureAlphaDropout", "Flatten", "Identity",
+    "Linear", "PairwiseDistance", "Unflatten",
+]
+
+
+class Identity(Module):
+    """x."""
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        """Takes whatever another layer would take."""
+        super().__init__()
+
+    def forward(self, input: Any) -> Any:
+        """What calling it computes."""
+        return input
+
+
+class Linear(Module):
+    """x @ weight.T + bias; weight is (out_features, in_features).
+
+    First values: uniform in ±1 / √in_features.
+
+    >>> import pullback.torch as torch
+    >>> torch.nn.Linear(3, 2)(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
+    """
+
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = Parameter(empty(out_features, in_features, dtype=dtype))
+        shift = Parameter(empty(out_features, dtype=dtype)) if bias else None
+        self.register_parameter("bias", shift)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw first values."""
+        bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Any) -> Any:
+        """What calling it computes."""
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        sizes = f"in_features={self.in_features}, out_features={self.out_features}"
+        return f"{sizes}, bias={self.bias is not None}"
+
+
+class Bilinear(Module):
+    """x1ᵀ weight[k] x2 + bias[k], for each k."""
+
+    def __init__(
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
+        device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
+        self.weight = Parameter(empty(out_features, in1_features, in2_features, dtype=dtype))
+        shift = Parameter(empty(out_features, dtype=dtype)) if bias else None
+        self.register_parameter("bias", shift)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw first values: uniform in ±1 / √in1_features."""
+        bound = 1 / math.sqrt(self.in1_features)
+        for p in self.parameters():
+            init.uniform_(p, -bound, bound)
+
+    def forward(self, input1: Any, input2: Any) -> Any:
+        """What calling it computes."""
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        names = ("in1_features", "in2_features", "out_features")
+        sizes = ", ".join(f"{name}={getattr(self, name)}" for name in names)
+        return f"{sizes}, bias={self.bias is not None}"
+
+
+class Embedding(Module):
+    """A row of a table for each integer; the first values are normal.
+
+    padding_idx  a row that stays 0 at first, and has no gradient
+    """
+
+    def __init__(
+        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
+        max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+        sparse: bool = False, _weight: Any = None, _freeze: bool = False, device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        if _weight is None:
+            _weight = empty(num_embeddings, embedding_dim, dtype=dtype)
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+            self.reset_parameters()
+        else:
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Any, freeze: bool = True, **options: Any) -> Any:
+        """The layer with a table that is there; frozen unless asked otherwise."""
+        count, size = embeddings.shape
+        made = cls(count, size, _weight=embeddings, **options)
+        made.weight.requires_grad_(not freeze)
+        return made
+
+    def reset_parameters(self) -> None:
+        """Draw first values."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            self.weight.data[self.padding_idx] = 0
+
+    def forward(self, input: Any) -> Any:
+        """What calling it computes."""
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
+                           self.scale_grad_by_freq, self.sparse)
+
+    def extra_repr(self) -> str:
+        """The sizes, and the options that are not the usual ones."""
+        shown = f"{self.num_embeddings}, {self.embedding_dim}"
+        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
+        for name, value in usual.items():
+            if getattr(self, name) != value:
+                shown += f", {name}={getattr(self, name)}"
+        return shown + (", sparse=True" if self.sparse else "")
+
+
+class EmbeddingBag(Embedding):
+    """The sums or means of rows of a table."""
+
+    def __init__(
+        self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None,
+        norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
+        sparse: bool = False, _weight: Any = None, include_last_offset: bool = False,
+        padding_idx: int | None = None, device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq,
+            sparse, _weight, dtype=dtype,
+        )
+        self.mode, self.include_last_offset = mode, include_last_offset
+
+    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+        """What calling it computes."""
+        return F.embedding_bag(
+            input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
+            self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        """The sizes and the mode."""
+        return f"{super().extra_repr()}, mode={self.mode!r}"
+
+
+class Flatten(Configured):
+    """Some neighbouring axes as one, by default all but the first."""
+
+    _options: ClassVar = {"start_dim": 1, "end_dim": -1}
+
+    def forward(self, input: Any) -> Any:
+        """What calling it computes."""
+        return input.flatten(self.start_dim, self.end_dim)
+
+
+class Unflatten(Module):
+    """One axis as several."""
+
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
+        super().__init__()
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, input: Any) -> Any:
+        """What calling it computes."""
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        """The axis and its lengths."""
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class _Dropout(Configured):
+    _options: ClassVar = {"p": 0.5, "inplace": False}
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        if not 0 <= self.p <= 1:
+            raise ValueError(
+                f"argument `p` of {type(self).__name__}: expected a number in [0, 1], got {self.p}"
+            )
+
+    def forward(self, input: Any) -> Any:
+        """What calling it computes."""
+        return type(self)._function(input, self.p, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
+    """In training, entries are 0 with probability p and the others divided by 1 - p."""
+
+    _function = staticmethod(F.dropout)
+
+
+class Dropout1d(_Dropout):
+    """The same for whole channels of (examples, channels, length)."""
+
+    _function = staticmethod(F.dropout1d)
+
+
+class Dropout2d(_Dropout):
+    """The same for whole channels of images."""
+
+    _function = staticmethod(F.dropout2d)
+
+
+class Dropout3d(_Dropout):
+    """The same for whole channels of volumes."""
+
+    _function = staticmethod(F.dropout3d)
+
+
+class AlphaDropout(_Dropout):
+    """The dropout that keeps mean 0 and variance 1, behind `SELU`."""
+
+    _function = staticmethod(F.alpha_dropout)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """`AlphaDropout` of whole channels."""
+
+    _function = staticmethod(F.feature_alpha_dropout)
+
+
+class CosineSimilarity(Configured):
+    """x1 · x2 / (|x1| |x2|) along an axis."""
+
+    _options, _function = {"dim": 1, "eps": 1e-8}, staticmethod(F.cosine_similarity)
+
+    def extra_repr(self) -> str:
+        """Nothing."""
+        return ""
+
+
+class PairwiseDistance(Configured):
+    """The p-norm of x1 - x2 + eps along the last axis."""
+
+    _options: ClassVar = {"p": 2.0, "eps": 1e-6, "keepdim": False}
+    _function = staticmethod(F.pairwise_distance)
+
+    def extra_repr(self) -> str:
+        """Nothing."""
+        return ""

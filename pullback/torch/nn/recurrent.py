@@ -1,0 +1,274 @@
+"""Recurrent layers: one step, or a whole sequence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from ... import ops
+from ...errors import ArgumentError, ShapeError
+from ...nn import functional as core
+from ..creation import empty, zeros
+from ..errors import guarded
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
+
+_rnn: Any = core.rnn_cell
+_FUNCTIONS: dict[str, Any] = {"tanh": ops.tanh, "relu": ops.relu}
+
+
+def _function(name: str) -> Any:
+    if name not in _FUNCTIONS:
+        raise ArgumentError("argument `nonlinearity`", "'tanh' or 'relu'", repr(name))
+    return _FUNCTIONS[name]
+
+
+class _Recurrent(Module):
+    _gates: ClassVar[int] = 1
+    hidden_size: int
+
+    def reset_parameters(self) -> None:
+        """Draw first values: uniform in ±1 / √hidden_size."""
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size else 0.0
+        for p in self.parameters():
+            init.uniform_(p, -bound, bound)
+
+    def _weights(
+        self, suffix: str, inputs: int, outputs: int, bias: bool, dtype: Any, projected: int = 0
+    ) -> None:
+        rows = self._gates * self.hidden_size
+        for name, shape in (("weight_ih", (rows, inputs)), ("weight_hh", (rows, outputs)),
+                            ("bias_ih", (rows,)), ("bias_hh", (rows,))):
+            wanted = bias or name.startswith("weight")
+            value = Parameter(empty(shape, dtype=dtype)) if wanted else None
+            if value is not None or not suffix:
+                self.register_parameter(name + suffix, value)
+        if projected:
+            shape = (projected, self.hidden_size)
+            self.register_parameter("weight_hr" + suffix, Parameter(empty(shape, dtype=dtype)))
+
+
+# Cells --------------------------------------------------------------------------------------
+
+
+class _Cell(_Recurrent):
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        self._weights("", input_size, hidden_size, bias, dtype)
+        self.reset_parameters()
+
+    def _start(self, input: Any) -> Any:
+        return zeros(*input.shape[:-1], self.hidden_size, dtype=input.dtype)
+
+    @property
+    def _given(self) -> Any:
+        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        shown = f"{self.input_size}, {self.hidden_size}"
+        return shown if self.bias else f"{shown}, bias={self.bias}"
+
+
+class RNNCell(_Cell):
+    """tanh(W x + b + U h + c), or relu of it."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
+        device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, dtype=dtype)
+        self.nonlinearity = nonlinearity
+
+    @guarded
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """The next state."""
+        hx = self._start(input) if hx is None else hx
+        return _rnn(input, hx, *self._given, function=_function(self.nonlinearity))
+
+    def extra_repr(self) -> str:
+        """The sizes, and relu if it is that."""
+        tail = "" if self.nonlinearity == "tanh" else f", nonlinearity={self.nonlinearity}"
+        return super().extra_repr() + tail
+
+
+class GRUCell(_Cell):
+    """A gated recurrent unit (Cho et al., 2014)."""
+
+    _gates = 3
+
+    @guarded
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """The next state."""
+        hx = self._start(input) if hx is None else hx
+        return core.gru_cell(input, hx, *self._given)
+
+
+class LSTMCell(_Cell):
+    """A long short-term memory cell (Hochreiter and Schmidhuber, 1997)."""
+
+    _gates = 4
+
+    @guarded
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """The next state and cell."""
+        h, c = (self._start(input), self._start(input)) if hx is None else hx
+        return core.lstm_cell(input, h, c, *self._given)
+
+
+# Layers -------------------------------------------------------------------------------------
+
+
+class _Layers(_Recurrent):
+    """Cells along a sequence, in one or both directions, in layers."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+        proj_size: int = 0, device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
+        self.bidirectional, self.proj_size = bidirectional, proj_size
+        outputs = proj_size or hidden_size
+        for layer in range(num_layers):
+            inputs = input_size if layer == 0 else outputs * (2 if bidirectional else 1)
+            for suffix in self._suffixes(layer):
+                self._weights(suffix, inputs, outputs, bias, dtype, proj_size)
+        self.reset_parameters()
+
+    def _suffixes(self, layer: int) -> list[str]:
+        return [f"_l{layer}", f"_l{layer}_reverse"][: 2 if self.bidirectional else 1]
+
+    def _of(self, suffix: str) -> Any:
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        return tuple(self._parameters.get(name + suffix) for name in names)
+
+    def _step(self, suffix: str) -> Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]:
+        """From an input and a state to the next state, whose first part is the output."""
+        raise NotImplementedError
+
+    def flatten_parameters(self) -> None:
+        """Nothing: weights lie where they lie."""
+
+    def _run(self, input: Any, states: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        """The outputs (steps, examples, size), and the last states; `states` are as given."""
+        firsts = list(zip(*(s.unbind(0) for s in states), strict=True))
+        lasts, number = [], 0
+        for layer in range(self.num_layers):
+            directions = []
+            for suffix in self._suffixes(layer):
+                steps = list(input.unbind(0))
+                backwards = suffix.endswith("reverse")
+                step, state, outs = self._step(suffix), firsts[number], []
+                for x in reversed(steps) if backwards else steps:
+                    state = step(x, state)
+                    outs.append(state[0])
+                directions.append(ops.stack(outs[::-1] if backwards else outs))
+                lasts.append(state)
+                number += 1
+            input = directions[0] if len(directions) == 1 else ops.concat(directions, axis=-1)
+            if self.dropout and layer + 1 < self.num_layers:
+                input = F.dropout(input, self.dropout, self.training)
+        return input, tuple(ops.stack(parts) for parts in zip(*lasts, strict=True))
+
+    @guarded
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """The outputs of all steps, and the last state of each layer and direction."""
+        if len(input.shape) not in (2, 3) or input.shape[-1] != self.input_size:
+            raise ShapeError(f"input of {type(self).__name__}",
+                             f"2 or 3 axes, the last of {self.input_size}", f"{input.shape}")
+        single = len(input.shape) == 2
+        x = input.unsqueeze(1) if single else (
+            input.transpose(0, 1) if self.batch_first else input
+        )
+        states = self._start(x) if hx is None else hx if isinstance(hx, tuple) else (hx,)
+        if single and hx is not None:
+            states = tuple(s.unsqueeze(1) for s in states)
+        out, states = self._run(x, states)
+        if single:
+            out, states = out.squeeze(1), tuple(s.squeeze(1) for s in states)
+        elif self.batch_first:
+            out = out.transpose(0, 1)
+        return out, states if len(states) > 1 else states[0]
+
+    def _start(self, x: Any) -> tuple[Any, ...]:
+        count = self.num_layers * (2 if self.bidirectional else 1)
+        size = self.proj_size or self.hidden_size
+        return (zeros(count, x.shape[1], size, dtype=x.dtype),)
+
+    def extra_repr(self) -> str:
+        """The sizes, and the options that are not the usual ones."""
+        shown = f"{self.input_size}, {self.hidden_size}"
+        usual = {
+            "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0,
+            "bidirectional": False,
+        }
+        for name, value in usual.items():
+            if getattr(self, name) != value:
+                shown += f", {name}={getattr(self, name)}"
+        return shown
+
+
+class RNN(_Layers):
+    """The cell of `RNNCell` along sequences (steps, examples, inputs).
+
+    >>> import pullback.torch as torch
+    >>> out, last = torch.nn.RNN(3, 5)(torch.ones(7, 2, 3))
+    >>> out.shape, last.shape
+    (torch.Size([7, 2, 5]), torch.Size([1, 2, 5]))
+    """
+
+    def __init__(self, *args: Any, nonlinearity: str = "tanh", **keywords: Any) -> None:
+        if len(args) > 3:  # the one option that its kin have not stands here
+            nonlinearity, args = args[3], (*args[:3], *args[4:])
+        super().__init__(*args, **keywords)
+        self.nonlinearity = nonlinearity
+        _function(nonlinearity)
+
+    def _step(self, suffix: str) -> Any:
+        weights, function = self._of(suffix), _function(self.nonlinearity)
+        return lambda x, state: (_rnn(x, state[0], *weights, function=function),)
+
+
+class GRU(_Layers):
+    """The cell of `GRUCell` along sequences."""
+
+    _gates = 3
+
+    def _step(self, suffix: str) -> Any:
+        weights = self._of(suffix)
+        return lambda x, state: (core.gru_cell(x, state[0], *weights),)
+
+
+class LSTM(_Layers):
+    """The cell of `LSTMCell` along sequences; the state is (h, c).
+
+    proj_size  h is led through a matrix to this size
+    """
+
+    _gates = 4
+
+    def _step(self, suffix: str) -> Any:
+        weights = self._of(suffix)
+        projection = self._parameters.get("weight_hr" + suffix)
+
+        def step(x: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
+            h, c = core.lstm_cell(x, *state, *weights)
+            return (h if projection is None else F.linear(h, projection)), c
+
+        return step
+
+    def _start(self, x: Any) -> tuple[Any, ...]:
+        (h,) = super()._start(x)
+        return h, zeros(h.shape[0], h.shape[1], self.hidden_size, dtype=x.dtype)

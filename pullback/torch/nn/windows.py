@@ -1,0 +1,322 @@
+"""Convolutions, pools, pads and patches as modules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from ...errors import ArgumentError
+from ..creation import empty
+from . import functional as F
+from . import init
+from .configured import NEEDED, Configured
+from .module import Module
+from .parameter import Parameter
+
+__all__ = [
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
+]
+
+
+def _each(value: Any, d: int) -> tuple[int, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * d
+
+
+class _Conv(Module):
+    """A convolution along d axes, or the transpose of one."""
+
+    _d: ClassVar[int]
+    _function: ClassVar[Callable[..., Any]]
+    _transposed: ClassVar[bool] = False
+
+    def _make(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any,
+        output_padding: Any, dilation: Any, groups: int, bias: bool, padding_mode: str, dtype: Any,
+    ) -> None:
+        if groups < 1 or in_channels % groups or out_channels % groups:
+            raise ArgumentError(
+                f"argument `groups` of {type(self).__name__}",
+                "a divisor of in_channels and of out_channels",
+                f"{groups}, with {in_channels} and {out_channels}",
+            )
+        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
+            raise ArgumentError("argument `padding_mode`", "zeros, reflect, replicate or circular",
+                                repr(padding_mode))
+        d = self._d
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride = _each(kernel_size, d), _each(stride, d)
+        self.padding = padding if isinstance(padding, str) else _each(padding, d)
+        self.dilation, self.output_padding = _each(dilation, d), _each(output_padding, d)
+        self.padding_mode, self.transposed = padding_mode, self._transposed
+        first, second = out_channels, in_channels
+        if self._transposed:
+            first, second = second, first
+        shape = (first, second // groups, *self.kernel_size)
+        self.weight = Parameter(empty(shape, dtype=dtype))
+        shift = Parameter(empty(out_channels, dtype=dtype)) if bias else None
+        self.register_parameter("bias", shift)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw first values: uniform in ±1 / √fan_in."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in = math.prod(self.weight.shape[1:])
+            bound = 1 / math.sqrt(fan_in) if fan_in else 0.0
+            init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        """Channels, and the options that are not the usual ones."""
+        d = self._d
+        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}",
+                 f"stride={self.stride}"]
+        if self.padding != (0,) * d:
+            parts.append(f"padding={self.padding}")
+        if self.dilation != (1,) * d:
+            parts.append(f"dilation={self.dilation}")
+        if self.output_padding != (0,) * d:
+            parts.append(f"output_padding={self.output_padding}")
+        if self.groups != 1:
+            parts.append(f"groups={self.groups}")
+        if self.bias is None:
+            parts.append("bias=False")
+        if self.padding_mode != "zeros":
+            parts.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(parts)
+
+
+class _Forward(_Conv):
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
+        padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
+        padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self._make(in_channels, out_channels, kernel_size, stride, padding, 0, dilation, groups,
+                   bias, padding_mode, dtype)
+
+    def forward(self, input: Any) -> Any:
+        """What calling it computes."""
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._widths(), self.padding_mode), (0,) * self._d
+        return type(self)._function(input, self.weight, self.bias, self.stride, padding,
+                                    self.dilation, self.groups)
+
+    def _widths(self) -> list[int]:
+        """What to pad with, for `pad`: the last axis first."""
+        if self.padding == "same":
+            totals = [a * (n - 1) for a, n in zip(self.dilation, self.kernel_size, strict=True)]
+            pairs = [(t // 2, t - t // 2) for t in totals]
+        else:
+            pairs = [(p, p) for p in _each(0 if self.padding == "valid" else self.padding, self._d)]
+        return [n for pair in reversed(pairs) for n in pair]
+
+
+class Conv1d(_Forward):
+    """The convolution of (examples, channels, length)."""
+
+    _d, _function = 1, staticmethod(F.conv1d)
+
+
+class Conv2d(_Forward):
+    """The convolution of (examples, channels, height, width).
+
+    >>> import pullback.torch as torch
+    >>> torch.nn.Conv2d(3, 8, 5, padding=2)(torch.ones(1, 3, 16, 16)).shape
+    torch.Size([1, 8, 16, 16])
+    """
+
+    _d, _function = 2, staticmethod(F.conv2d)
+
+
+class Conv3d(_Forward):
+    """The convolution of (examples, channels, depth, height, width)."""
+
+    _d, _function = 3, staticmethod(F.conv3d)
+
+
+class _Backward(_Conv):
+    _transposed = True
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
+        padding: Any = 0, output_padding: Any = 0, groups: int = 1, bias: bool = True,
+        dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self._make(in_channels, out_channels, kernel_size, stride, padding, output_padding,
+                   dilation, groups, bias, padding_mode, dtype)
+
+    def forward(self, input: Any, output_size: Any = None) -> Any:
+        """What calling it computes; the lengths of the result may be asked for."""
+        extra = self.output_padding if output_size is None else self._extra(input, output_size)
+        return type(self)._function(input, self.weight, self.bias, self.stride, self.padding,
+                                    extra, self.groups, self.dilation)
+
+    def _extra(self, input: Any, output_size: Any) -> tuple[int, ...]:
+        d = self._d
+        lengths = zip(tuple(output_size)[-d:], tuple(input.shape)[-d:], self.stride, self.padding,
+                      self.dilation, self.kernel_size, strict=True)
+        return tuple(
+            size - ((n - 1) * s - 2 * p + a * (k - 1) + 1) for size, n, s, p, a, k in lengths
+        )
+
+
+class ConvTranspose1d(_Backward):
+    """The transpose of `Conv1d`."""
+
+    _d, _function = 1, staticmethod(F.conv_transpose1d)
+
+
+class ConvTranspose2d(_Backward):
+    """The transpose of `Conv2d`."""
+
+    _d, _function = 2, staticmethod(F.conv_transpose2d)
+
+
+# Pools, pads, patches: made by the dozen, for they differ in the number of axes only -----------
+
+
+def _made(base: type, name: str, function: Any, doc: str, **members: Any) -> None:
+    body = {
+        "__doc__": doc, "__module__": __name__, "__qualname__": name,
+        "_function": staticmethod(function), **members,
+    }
+    globals()[name] = type(name, (base,), body)
+    __all__.append(name)
+
+
+class _MaxPool(Configured):
+    kernel_size: Any
+    stride: Any
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        self.stride = self.kernel_size if self.stride is None else self.stride
+
+    def extra_repr(self) -> str:
+        """The windows."""
+        names = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
+
+
+class _AvgPool(_MaxPool):
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        if "divisor_override" not in self._options:  # that of one axis keeps tuples
+            for name in ("kernel_size", "stride", "padding"):
+                setattr(self, name, _each(getattr(self, name), 1))
+
+    def extra_repr(self) -> str:
+        """The windows."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _Pad(Configured):
+    padding: Any
+    _d: ClassVar[int]
+    _mode: ClassVar[str]
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        self.padding = _each(self.padding, 2 * self._d)
+
+    def forward(self, input: Any) -> Any:
+        """What calling it computes."""
+        return F.pad(input, self.padding, self._mode, getattr(self, "value", 0.0))
+
+    def extra_repr(self) -> str:
+        """The widths, and what they are filled with."""
+        if "value" in self._options:
+            return f"padding={self.padding}, value={self.value}"
+        return f"{self.padding}"
+
+
+_WINDOW = {"kernel_size": NEEDED, "stride": None, "padding": 0}
+_PADS = {
+    "ConstantPad": "constant", "ZeroPad": "constant", "ReflectionPad": "reflect",
+    "ReplicationPad": "replicate", "CircularPad": "circular",
+}
+
+
+def _make_all() -> None:
+    for d in (1, 2, 3):
+        _made(_MaxPool, f"MaxPool{d}d", getattr(F, f"max_pool{d}d"), "The largest of each window.",
+              _options={**_WINDOW, "dilation": 1, "return_indices": False, "ceil_mode": False})
+        more: dict[str, Any] = {"ceil_mode": False, "count_include_pad": True}
+        more |= {"divisor_override": None} if d > 1 else {}
+        _made(_AvgPool, f"AvgPool{d}d", getattr(F, f"avg_pool{d}d"), "The mean of each window.",
+              _options={**_WINDOW, **more})
+        _made(Configured, f"LPPool{d}d", getattr(F, f"lp_pool{d}d"), "(Σ xᵖ)^(1/p) of each window.",
+              _options={"norm_type": NEEDED, "kernel_size": NEEDED, "stride": None,
+                        "ceil_mode": False})
+        for kind, doc in (("Avg", "means"), ("Max", "largest entries")):
+            _made(Configured, f"Adaptive{kind}Pool{d}d",
+                  getattr(F, f"adaptive_{kind.lower()}_pool{d}d"),
+                  f"The {doc} of as many windows as asked for.", _options={"output_size": NEEDED})
+        for name, mode in _PADS.items():
+            options = {"padding": NEEDED, "value": NEEDED} if name == "ConstantPad" else {
+                "padding": NEEDED
+            }
+            _made(_Pad, f"{name}{d}d", F.pad, f"The last axes longer, by the mode {mode!r}.",
+                  _options=options, _mode=mode, _d=d)
+
+
+_make_all()
+
+
+class Unfold(Configured):
+    """The entries of each window as a column."""
+
+    _options: ClassVar = {"kernel_size": NEEDED, "dilation": 1, "padding": 0, "stride": 1}
+    _function = staticmethod(F.unfold)
+
+
+class Fold(Configured):
+    """Columns added up where their windows lie."""
+
+    _options: ClassVar = {
+        "output_size": NEEDED, "kernel_size": NEEDED, "dilation": 1, "padding": 0, "stride": 1,
+    }
+    _function = staticmethod(F.fold)
+
+
+class PixelShuffle(Configured):
+    """Channels become places."""
+
+    _options, _function = {"upscale_factor": NEEDED}, staticmethod(F.pixel_shuffle)
+
+
+class PixelUnshuffle(Configured):
+    """Places become channels."""
+
+    _options, _function = {"downscale_factor": NEEDED}, staticmethod(F.pixel_unshuffle)
+
+
+class ChannelShuffle(Configured):
+    """The channels, in groups, dealt out in turn."""
+
+    _options, _function = {"groups": NEEDED}, staticmethod(F.channel_shuffle)
+
+
+class Upsample(Configured):
+    """Other lengths of all axes but two."""
+
+    _options: ClassVar = {
+        "size": None, "scale_factor": None, "mode": "nearest", "align_corners": None,
+        "recompute_scale_factor": None,
+    }
+    _function = staticmethod(F.interpolate)
+
+    def extra_repr(self) -> str:
+        """The factor or the lengths, and the mode."""
+        factor = self.scale_factor
+        shown = f"size={self.size}" if factor is None else f"scale_factor={float(factor)}"
+        return f"{shown}, mode={self.mode!r}"
+
+
+__all__ += [
+    "ChannelShuffle", "Fold", "PixelShuffle", "PixelUnshuffle", "Unfold", "Upsample",
+]

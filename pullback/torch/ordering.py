@@ -1,0 +1,312 @@
+"""By order and by counting: medians, quantiles, running extremes, histograms; methods too.
+
+Where a value has an index, the entry at the index receives the gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy
+
+from .. import ops
+from ..core.tensor import raw, wrap
+from ..errors import ArgumentError
+from .dtypes import floating, int64
+from .errors import as_runtime, guarded
+from .reductions import ValuesIndices
+from .tensor import Tensor, tensor_of
+
+__all__ = [
+    "aminmax", "argwhere", "bincount", "bucketize", "cummax", "cummin", "histc", "isin", "kthvalue",
+    "logcumsumexp", "median", "mode", "msort", "nanmedian", "nanquantile", "quantile",
+    "searchsorted", "unique_consecutive",
+]
+
+
+class MinMax(NamedTuple):
+    """The extremes."""
+
+    min: Any
+    max: Any
+
+
+def _tensor(array: Any) -> Any:
+    return wrap(Tensor, numpy.asarray(array))
+
+
+def picked(input: Any, indices: Any, dim: int, keepdim: bool) -> Any:
+    """Values at indices (with the axis kept), and the indices."""
+    values = ops.take_along_axis(input, indices, axis=dim)
+    if not keepdim:
+        values, indices = ops.squeeze(values, axis=dim), ops.squeeze(indices, axis=dim)
+    return ValuesIndices(values, indices)
+
+
+def _flat_or(input: Any, function: Any, dim: Any, keepdim: bool) -> Any:
+    """A function along an axis; of a tensor without axes, as of one with a single entry."""
+    if input.shape:
+        return function(input, dim, keepdim)
+    values, indices = function(ops.reshape(input, (1,)), 0, False)
+    return ValuesIndices(values, indices)
+
+
+@guarded
+def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The smallest and the largest entry, of all or along an axis."""
+    return MinMax(*[f(input, axis=dim, keepdims=keepdim) for f in (ops.min, ops.max)])
+
+
+@guarded
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The k-th smallest entry along an axis, counted from 1, and its index.
+
+    >>> import pullback.torch as torch
+    >>> torch.tensor([3.0, 1.0, 2.0]).kthvalue(2).values
+    tensor(2.)
+    """
+    if not 1 <= k <= (input.shape[dim] if input.shape else 1):
+        raise as_runtime(ArgumentError(
+            "argument `k` of `kthvalue`", "from 1 to the length", f"{k}"
+        ))
+
+    def along(x: Any, dim: int, keepdim: bool) -> Any:
+        order = ops.argsort(x.detach(), axis=dim, stable=True)
+        return picked(x, _at(order, dim, k - 1), dim, keepdim)
+
+    return _flat_or(input, along, dim, keepdim)
+
+
+def _at(order: Any, dim: int, place: int) -> Any:
+    index = (slice(None),) * (dim % len(order.shape)) + (slice(place, place + 1),)
+    return ops.getitem(order, index)
+
+
+def _median(input: Any, dim: Any, keepdim: bool, ignore: bool) -> Any:
+    if dim is None:
+        flat = ops.reshape(input, (-1,))
+        return _median(flat, 0, False, ignore)[0]
+
+    def along(x: Any, dim: int, keepdim: bool) -> Any:
+        seen = x.detach()
+        order, lost = ops.argsort(seen, axis=dim, stable=True), ops.isnan(floating(seen))
+        if ignore:
+            count = x.shape[dim] - ops.sum(ops.astype(lost, int64), axis=dim, keepdims=True)
+            middle = (ops.clip(count, 1, None) - 1) // 2
+            return picked(x, ops.take_along_axis(order, middle, axis=dim), dim, keepdim)
+        index = _at(order, dim, (x.shape[dim] - 1) // 2)
+        first = ops.argmax(ops.astype(lost, int64), axis=dim, keepdims=True)
+        index = ops.where(ops.any(lost, axis=dim, keepdims=True), first, index)
+        return picked(x, index, dim, keepdim)
+
+    return _flat_or(input, along, dim, keepdim)
+
+
+@guarded
+def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The middle entry, the lower of two; with `dim`, those along an axis and their indices.
+
+    >>> import pullback.torch as torch
+    >>> torch.tensor([4.0, 1.0, 3.0, 2.0]).median()
+    tensor(2.)
+    """
+    return _median(input, dim, keepdim, False)
+
+
+@guarded
+def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The median of the entries that are no NaN."""
+    return _median(input, dim, keepdim, True)
+
+
+@guarded
+def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent entry along an axis, the smallest of several, and its last index."""
+    def along(x: Any, dim: int, keepdim: bool) -> Any:
+        values = numpy.moveaxis(raw(x), dim, -1)
+        found = numpy.empty(values.shape[:-1], numpy.int64)
+        for place in numpy.ndindex(found.shape):
+            some, counts = numpy.unique(values[place], return_counts=True)
+            found[place] = numpy.flatnonzero(values[place] == some[counts.argmax()])[-1]
+        return picked(x, _tensor(numpy.expand_dims(found, dim % x.dim())), dim, keepdim)
+
+    return _flat_or(input, along, dim, keepdim)
+
+
+def _running(name: str, largest: bool) -> Any:
+    def call(input: Any, dim: int) -> Any:
+        values = numpy.asarray(input.detach())
+        if not values.shape:
+            return ValuesIndices(ops.identity(input), _tensor(numpy.int64(0)))
+        of = numpy.maximum if largest else numpy.minimum
+        best = of.accumulate(values, axis=dim)
+        steps = numpy.arange(values.shape[dim]).reshape(
+            (-1,) + (1,) * (values.ndim - dim % values.ndim - 1)
+        )
+        index = numpy.maximum.accumulate(numpy.where(values == best, steps, 0), axis=dim)
+        return ValuesIndices(ops.take_along_axis(input, _tensor(index), axis=dim), _tensor(index))
+
+    word = "largest" if largest else "smallest"
+    call.__doc__ = f"The {word} of the first entries along an axis, and their indices."
+    return guarded(call, name)
+
+
+cummax, cummin = _running("cummax", True), _running("cummin", False)
+
+
+@guarded
+def logcumsumexp(input: Any, dim: int) -> Any:
+    """log Σ exp(x) of the first entries along an axis, with no overflow."""
+    parts = ops.unstack(input, axis=dim)
+    for i in range(1, len(parts)):
+        parts = (*parts[:i], ops.logaddexp(parts[i - 1], parts[i]), *parts[i + 1 :])
+    return ops.stack(list(parts), axis=dim)
+
+
+def _quantile(
+    input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore: bool
+) -> Any:
+    ways = ("linear", "lower", "higher", "midpoint", "nearest")
+    if interpolation not in ways:
+        raise as_runtime(ArgumentError("argument `interpolation`", f"one of {ways}", interpolation))
+    points = numpy.asarray(raw(tensor_of(q)), dtype=input.dtype)
+    if ((points < 0) | (points > 1)).any():
+        raise as_runtime(ArgumentError("argument `q`", "numbers from 0 to 1", f"{points.tolist()}"))
+    rank = len(input.shape)
+    x = ops.reshape(input, (-1,)) if dim is None else ops.moveaxis(input, dim, -1)
+    seen, top = x.detach(), x.shape[-1] - 1
+    order, nans = ops.argsort(seen, axis=-1, stable=True), ops.isnan(seen)
+    lost = ops.sum(ops.astype(nans, x.dtype), axis=-1, keepdims=True)
+    last = ops.clip(top - lost, 0, None) if ignore else top + 0 * lost
+    at = last * points.reshape(-1)
+    low, high = ops.floor(at), ops.ceil(at)
+    share = {
+        "linear": at - low, "lower": at * 0, "higher": high - low, "midpoint": (high - low) * 0.5,
+        "nearest": ops.round(at) - low,
+    }[interpolation]
+
+    def taken(places: Any) -> Any:
+        index = ops.take_along_axis(order, ops.astype(places, int64), axis=-1)
+        return ops.take_along_axis(x, index, axis=-1)
+
+    lower = taken(low)
+    out = lower + share * (taken(high) - lower)
+    if not ignore:
+        out = ops.where(lost > 0, numpy.nan, out)
+    out = ops.moveaxis(out, -1, 0)
+    out = ops.reshape(out, (*points.shape, *out.shape[1:]))
+    if not keepdim:
+        return out
+    lead = points.ndim
+    axes = tuple(range(lead, lead + rank)) if dim is None else lead + dim % rank
+    return ops.expand_dims(out, axis=axes)
+
+
+@guarded
+def quantile(
+    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    interpolation: str = "linear",
+) -> Any:
+    """What a share q of the entries, of all or along an axis, is below; for several q, in front.
+
+    >>> import pullback.torch as torch
+    >>> torch.tensor([0.0, 10.0]).quantile(0.25)
+    tensor(2.5000)
+    """
+    return _quantile(input, q, dim, keepdim, interpolation, False)
+
+
+@guarded
+def nanquantile(
+    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    interpolation: str = "linear",
+) -> Any:
+    """`quantile` of the entries that are no NaN."""
+    return _quantile(input, q, dim, keepdim, interpolation, True)
+
+
+@guarded
+def msort(input: Any) -> Any:
+    """The entries in order along the first axis."""
+    return ops.sort(input, axis=0)
+
+
+# Places and counts ----------------------------------------------------------------------------
+
+
+@guarded
+def argwhere(input: Any) -> Any:
+    """The positions of entries that are not zero, a row for each."""
+    return _tensor(numpy.argwhere(raw(input)))
+
+
+@guarded
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False,
+         invert: bool = False) -> Any:
+    """Whether each entry is among others."""
+    first = tensor_of(elements).detach()
+    return ops.isin(first, tensor_of(test_elements).detach(), invert=invert)
+
+
+def _width(found: Any, out_int32: bool) -> Any:
+    return _tensor(found.astype(numpy.int32 if out_int32 else numpy.int64))
+
+
+@guarded
+def searchsorted(
+    sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None,
+) -> Any:
+    """Where entries would have to be put in to keep a sequence, or rows of them, in order."""
+    way: Any = "right" if right or side == "right" else "left"
+    rows, wanted = raw(sorted_sequence), numpy.asarray(raw(tensor_of(input)))
+    if rows.ndim == 1:
+        return _width(numpy.asarray(numpy.searchsorted(rows, wanted, way)), out_int32)
+    found = numpy.empty(wanted.shape, numpy.int64)
+    for place in numpy.ndindex(rows.shape[:-1]):
+        found[place] = numpy.searchsorted(rows[place], wanted[place], way)
+    return _width(found, out_int32)
+
+
+def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+    """Which of the intervals between boundaries each entry lies in."""
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@guarded
+def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """How many entries lie in each of some equal intervals, from the smallest to the largest."""
+    values = raw(input)
+    low, high = (values.min(), values.max()) if min == max == 0 and values.size else (min, max)
+    if low == high:
+        low, high = low - 1, high + 1
+    found, _ = numpy.histogram(values, bins=bins, range=(float(low), float(high)))
+    return _tensor(found.astype(values.dtype))
+
+
+@guarded
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each number from 0 on is there; or the sum of the weights at its places."""
+    found = numpy.bincount(raw(input), None if weights is None else raw(weights), minlength)
+    if weights is not None and weights.dtype.kind == "f":
+        found = found.astype(weights.dtype)
+    return _tensor(found)
+
+
+@guarded
+def unique_consecutive(
+    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The entries without repetitions of the one before; with what `unique` can return."""
+    values = raw(input).reshape(-1) if dim is None else numpy.moveaxis(raw(input), dim, 0)
+    others = tuple(range(1, values.ndim))
+    new = numpy.ones(values.shape[0], bool)
+    new[1:] = (values[1:] != values[:-1]).any(axis=others) if others else values[1:] != values[:-1]
+    kept = values[new] if dim is None else numpy.moveaxis(values[new], 0, dim)
+    inverse = numpy.cumsum(new) - 1
+    if dim is None:
+        inverse = inverse.reshape(raw(input).shape)
+    ends = numpy.append(numpy.flatnonzero(new), values.shape[0])
+    more = [_tensor(a) for a, yes in (
+        (inverse, return_inverse), (numpy.diff(ends), return_counts)) if yes]
+    return (_tensor(kept), *more) if more else _tensor(kept)

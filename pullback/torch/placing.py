@@ -1,0 +1,146 @@
+"""Copies in which entries are put, added or combined at places; methods of tensors too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .. import ops
+from ..core.tensor import raw, wrap
+from ..errors import ArgumentError, ShapeError
+from .errors import as_runtime, guarded
+from .indexing import _along, _source, gather, scatter, scatter_add
+from .tensor import Tensor, tensor_of
+
+__all__ = [
+    "fill", "index_copy", "index_fill", "index_put", "index_reduce", "masked_scatter", "put",
+    "scatter_reduce",
+]
+
+
+@guarded
+def fill(input: Any, value: Any) -> Any:
+    """A tensor like another, full of one value."""
+    return ops.set_at(input, value, ...)
+
+
+@guarded
+def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+    """A copy with one value at positions along an axis."""
+    return ops.set_at(input, value, (slice(None),) * (dim % len(input.shape)) + (index,))
+
+
+@guarded
+def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
+    """A copy with slices replaced at positions along an axis."""
+    return ops.set_at(input, source, (slice(None),) * (dim % len(input.shape)) + (index,))
+
+
+@guarded
+def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """A copy with values put, or added, at an index for each axis.
+
+    >>> import pullback.torch as torch
+    >>> at = (torch.tensor([0, 0]),)
+    >>> torch.zeros(2).index_put(at, torch.tensor([1.0, 2.0]), accumulate=True)
+    tensor([3., 0.])
+    """
+    at = tuple([slice(None) if i is None else i for i in indices])
+    return (ops.add_at if accumulate else ops.set_at)(input, values, at)
+
+
+@guarded
+def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """A copy with values put, or added, at positions in the flattened tensor."""
+    flat, at = ops.reshape(input, (-1,)), ops.reshape(index, (-1,))
+    many = (ops.add_at if accumulate else ops.set_at)(flat, ops.reshape(source, (-1,)), at)
+    return ops.reshape(many, tuple(input.shape))
+
+
+@guarded
+def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+    """A copy with the entries of source, one after the other, where a mask holds."""
+    held = numpy.broadcast_to(raw(mask), tuple(input.shape))
+    count = int(held.sum())
+    if source.numel() < count:
+        raise ShapeError("`masked_scatter`", f"a source of {count} entries", f"{source.numel()}")
+    return ops.set_at(input, ops.reshape(source, (-1,))[:count], numpy.nonzero(held))
+
+
+_REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+@guarded
+def scatter_reduce(
+    input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """A copy in which each entry is combined with those that `index` sends to it.
+
+    reduce        "sum", "prod", "mean", "amax" or "amin"; entries that tie share the gradient
+    include_self  whether what was there is one of those that are combined
+
+    >>> import pullback.torch as torch
+    >>> x, at = torch.tensor([1.0, 5.0]), torch.tensor([0, 0])
+    >>> x.scatter_reduce(0, at, torch.tensor([2.0, 3.0]), "amax")
+    tensor([3., 5.])
+    """
+    if reduce not in _REDUCTIONS:
+        raise as_runtime(ArgumentError("argument `reduce`", f"one of {_REDUCTIONS}", repr(reduce)))
+    src = _source(src, index)
+    touched = raw(scatter_add(_zeros(input), dim, index, ops.ones_like(src.detach()))) > 0
+    start = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "amax": -numpy.inf, "amin": numpy.inf}[reduce]
+    if input.dtype.kind in "iu" and reduce in ("amax", "amin"):
+        ends = numpy.iinfo(input.dtype)
+        start = ends.min if reduce == "amax" else ends.max
+    base = input if include_self else ops.where(touched, ops.astype(
+        tensor_of(start), input.dtype), input)
+    if reduce == "sum":
+        return scatter_add(base, dim, index, src)
+    if reduce == "mean":
+        ones = ops.ones_like(src.detach())
+        count = raw(scatter_add(_zeros(input), dim, index, ones)) + (1 if include_self else 0)
+        count = numpy.where(touched, count, 1).astype(input.dtype)
+        total = scatter_add(base, dim, index, src)
+        return total / count if input.dtype.kind == "f" else total // count
+    if reduce == "prod":
+        return _product(base, dim, index, src)
+    return _extreme(base, dim, index, src, reduce == "amax")
+
+
+def _zeros(like: Any) -> Any:
+    return wrap(Tensor, numpy.zeros(tuple(like.shape), like.dtype))
+
+
+def _product(out: Any, dim: int, index: Any, src: Any) -> Any:
+    """One slice of the source after the other, so that no entry is divided by."""
+    lead = (slice(None),) * (dim % len(index.shape))
+    for k in range(index.shape[dim]):
+        at, some = index[(*lead, slice(k, k + 1))], src[(*lead, slice(k, k + 1))]
+        out = scatter(out, dim, at, gather(out, dim, at) * some)
+    return out
+
+
+def _extreme(base: Any, dim: int, index: Any, src: Any, largest: bool) -> Any:
+    values = numpy.array(raw(base))
+    of = numpy.maximum if largest else numpy.minimum
+    of.at(values, tuple([raw(p) for p in _along(index, dim)]), raw(src))
+    best = wrap(Tensor, values)
+    mine = raw(base) == values
+    theirs = raw(src) == raw(gather(best, dim, index))
+    hits = wrap(Tensor, theirs.astype(values.dtype))
+    ties = scatter_add(wrap(Tensor, mine.astype(values.dtype)), dim, index, hits)
+    if values.dtype.kind != "f":
+        return best
+    share = ops.where(mine, base, 0.0) / ops.where(raw(ties) > 0, ties, 1.0)
+    return scatter_add(share, dim, index, ops.where(theirs, src, 0.0) / gather(ties, dim, index))
+
+
+def index_reduce(
+    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """`scatter_reduce` of whole slices at positions along an axis."""
+    shape = [1] * len(source.shape)
+    shape[dim] = -1
+    every = ops.broadcast_to(ops.reshape(index, tuple(shape)), tuple(source.shape))
+    return scatter_reduce(input, dim, every, source, reduce, include_self=include_self)

@@ -1,0 +1,173 @@
+"""Products and functions of matrices beside those of `indexing`; methods of tensors too."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, NamedTuple
+
+from .. import linalg as _core
+from .. import ops
+from ..errors import ArgumentError, ShapeError
+from . import linalg
+from .errors import as_runtime, guarded
+from .indexing import _axes, bmm, dot, mm, mv, outer
+from .linalg import cholesky as _cholesky
+from .linalg import det as det
+from .linalg import inv as inverse
+from .linalg import matrix_exp as matrix_exp
+from .linalg import matrix_power as matrix_power
+from .linalg import pinv as pinverse
+from .linalg import slogdet as slogdet
+
+__all__ = [
+    "addbmm", "addmv", "addr", "cdist", "chain_matmul", "cholesky", "cholesky_inverse",
+    "cholesky_solve", "cross", "det", "dist", "ger", "inverse", "kron", "logdet", "matrix_exp",
+    "matrix_power", "pinverse", "qr", "renorm", "slogdet", "svd", "vdot",
+]
+
+ger = outer
+
+
+def _mixed(input: Any, product: Any, beta: float, alpha: float) -> Any:
+    return (input if beta == 1 else beta * input) + (product if alpha == 1 else alpha * product)
+
+
+def addmv(input: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """beta · input + alpha · mat @ vec."""
+    return _mixed(input, mv(mat, vec), beta, alpha)
+
+
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """beta · input + alpha · the outer product of two vectors."""
+    return _mixed(input, outer(vec1, vec2), beta, alpha)
+
+
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """beta · input + alpha · the sum of the products of a stack of matrices."""
+    return _mixed(input, ops.sum(bmm(batch1, batch2), axis=0), beta, alpha)
+
+
+@guarded
+def vdot(input: Any, other: Any) -> Any:
+    """The product of two vectors, the first conjugated."""
+    _axes("vdot", (input, 1), (other, 1))
+    return dot(ops.conj(input), other)
+
+
+@guarded
+def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+    """The vector products of vectors of three, along the first axis that has this length."""
+    if dim is None:
+        found = [i for i, n in enumerate(input.shape) if n == 3]
+        if not found:
+            raise ShapeError("`cross`", "an axis of length 3", f"shape {tuple(input.shape)}")
+        dim = found[0] - len(input.shape)
+    return _core.cross(input, other, axis=dim)
+
+
+@guarded
+def kron(input: Any, other: Any) -> Any:
+    """Kronecker's product: each entry of input times all of other.
+
+    >>> import pullback.torch as torch
+    >>> torch.kron(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0]))
+    tensor([ 1., 10.,  2., 20.])
+    """
+    rank = max(len(input.shape), len(other.shape))
+    first = (1,) * (rank - len(input.shape)) + tuple(input.shape)
+    second = (1,) * (rank - len(other.shape)) + tuple(other.shape)
+    x = ops.reshape(input, tuple([n for length in first for n in (length, 1)]))
+    y = ops.reshape(other, tuple([n for length in second for n in (1, length)]))
+    return ops.reshape(x * y, tuple([m * n for m, n in zip(first, second, strict=True)]))
+
+
+def chain_matmul(*matrices: Any) -> Any:
+    """The product of several matrices."""
+    return reduce(mm, matrices)
+
+
+@guarded
+def dist(input: Any, other: Any, p: float = 2) -> Any:
+    """The p-norm of the difference."""
+    return ops.vector_norm(input - other, ord=float(p))
+
+
+@guarded
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
+    """The p-norm of the difference of each two rows; its derivative at 0 is 0.
+
+    >>> import pullback.torch as torch
+    >>> torch.cdist(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]))
+    tensor([[5.]])
+    """
+    gap = ops.expand_dims(x1, axis=-2) - ops.expand_dims(x2, axis=-3)
+    return ops.vector_norm(gap, axis=-1, ord=float(p))
+
+
+@guarded
+def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    """The slices along an axis, those of a larger p-norm shortened to `maxnorm`."""
+    others = tuple(d for d in range(len(input.shape)) if d != dim % len(input.shape))
+    size = ops.vector_norm(input, axis=others, ord=float(p), keepdims=True)
+    return input * ops.where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+
+
+# Matrices -------------------------------------------------------------------------------------
+
+
+@guarded
+def logdet(input: Any) -> Any:
+    """The logarithm of the determinant; NaN where that is negative."""
+    sign, size = _core.slogdet(input)
+    return ops.where(sign < 0, float("nan"), size)
+
+
+def cholesky(input: Any, upper: bool = False) -> Any:
+    """L, lower triangular, of positive definite input = L Lᴴ; or U with input = Uᴴ U."""
+    return _cholesky(input, upper=upper)
+
+
+@guarded
+def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
+    """X with A X = input, where L is the factor that `cholesky` makes of A."""
+    low = ops.conj(ops.matrix_transpose(L)) if upper else L
+    back = ops.conj(ops.matrix_transpose(low))
+    return _core.triangular_solve(back, _core.triangular_solve(low, input, lower=True))
+
+
+@guarded
+def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+    """The inverse of A, where L is the factor that `cholesky` makes of A."""
+    return cholesky_solve(ops.broadcast_to(_identity(L), tuple(L.shape)), L, upper)
+
+
+def _identity(like: Any) -> Any:
+    from .creation import eye
+
+    return eye(like.shape[-1], dtype=like.dtype)
+
+
+class USV(NamedTuple):
+    """Factors of a matrix."""
+
+    U: Any
+    S: Any
+    V: Any
+
+
+@guarded
+def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """U, S, V with input = U diag(S) Vᴴ."""
+    if not compute_uv:
+        raise as_runtime(ArgumentError(
+            "argument `compute_uv` of `svd`", "True", "False", "use torch.linalg.svdvals"
+        ))
+    u, s, vh = _core.svd(input, full_matrices=not some)
+    return USV(u, s, ops.conj(ops.matrix_transpose(vh)))
+
+
+def qr(input: Any, some: bool = True) -> Any:
+    """Q with orthonormal columns and R, an upper triangle, with input = Q R."""
+    return linalg.qr(input, "reduced" if some else "complete")
+
+

@@ -1,0 +1,91 @@
+"""`torch.special`: special functions in PyTorch's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import ops
+from .. import special as _core
+from .dtypes import floating, promoted
+from .elementwise import erf, erfc, exp2, expm1, log1p, log_softmax, logsumexp, softmax
+from .elementwise import round as round
+from .elementwise import sigmoid as expit
+from .errors import guarded
+from .functions import (
+    digamma,
+    erfinv,
+    i0,
+    igamma,
+    igammac,
+    logit,
+    mvlgamma,
+    polygamma,
+    sinc,
+    xlogy,
+)
+from .functions import lgamma as gammaln
+from .tensor import Tensor
+
+_ONE = {
+    "bessel_j0": "j0", "bessel_j1": "j1", "bessel_y0": "y0", "bessel_y1": "y1", "entr": "entr",
+    "i0e": "i0e", "i1": "i1", "i1e": "i1e", "log_ndtr": "log_ndtr", "modified_bessel_i0": "i0",
+    "modified_bessel_i1": "i1", "modified_bessel_k0": "k0", "modified_bessel_k1": "k1",
+    "ndtr": "ndtr", "ndtri": "ndtri", "scaled_modified_bessel_k0": "k0e",
+    "scaled_modified_bessel_k1": "k1e",
+}
+_TWO = {"xlog1py": "xlog1py", "zeta": "zeta"}
+
+__all__ = [
+    *_ONE, *_TWO, "digamma", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gammainc",
+    "gammaincc", "gammaln", "i0", "log1p", "log_softmax", "logit", "logsumexp", "multigammaln",
+    "polygamma", "psi", "round", "sinc", "softmax", "spherical_bessel_j0", "xlogy",
+]
+
+gammainc, gammaincc, multigammaln, psi = igamma, igammac, mvlgamma, digamma
+
+
+def _of_one(operation: Callable[..., Any], name: str) -> Any:
+    def call(input: Any) -> Any:
+        return operation(floating(input))
+
+    call.__doc__ = (operation.__doc__ or "").partition("\n")[0]
+    return guarded(call, name)
+
+
+def _of_two(operation: Callable[..., Any], name: str) -> Any:
+    def call(input: Any, other: Any) -> Any:
+        if isinstance(input, Tensor):
+            input, other = promoted(input, other, inexact=True)
+        else:
+            other, input = promoted(other, input, inexact=True)
+        return operation(input, other)
+
+    call.__doc__ = (operation.__doc__ or "").partition("\n")[0]
+    return guarded(call, name)
+
+
+for _name, _operation in _ONE.items():
+    globals()[_name] = _of_one(getattr(_core, _operation), _name)
+for _name, _operation in _TWO.items():
+    globals()[_name] = _of_two(getattr(_core, _operation), _name)
+
+
+@guarded
+def erfcx(input: Any) -> Any:
+    """exp(x²) erfc(x), with no overflow for x > 0.
+
+    >>> import pullback.torch as torch
+    >>> torch.special.erfcx(torch.tensor(0.0))
+    tensor(1.)
+    """
+    x = floating(input)
+    root = 2**0.5
+    # erfc(x) = 2 ndtr(-√2 x), whose logarithm does not underflow.
+    return 2 * ops.exp(x * x + _core.log_ndtr(-root * x))
+
+
+@guarded
+def spherical_bessel_j0(input: Any) -> Any:
+    """sin(x) / x."""
+    return _core.spherical_jn(0, floating(input))

@@ -1,0 +1,286 @@
+"""More views and arrangements, and writing to parts of a copy; methods of tensors too.
+
+Where PyTorch has a view and NumPy's memory allows none, the result is a copy that is read-only: a
+write that would not reach the base is an error.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy
+
+from .. import ops
+from ..core.tensor import wrap
+from ..errors import ArgumentError, ShapeError
+from ..ops.matrices import diagonal as _diagonal
+from .errors import as_runtime, guarded
+from .functions import sealed
+from .shaping import diag, narrow, split, transpose
+from .tensor import Tensor
+
+__all__ = [
+    "adjoint", "as_strided", "atleast_1d", "atleast_2d", "atleast_3d", "diag_embed", "diagflat",
+    "diagonal", "diagonal_scatter", "dsplit", "fliplr", "flipud", "hsplit", "narrow_copy",
+    "rot90", "select_scatter", "slice_scatter", "split_with_sizes", "swapdims", "tensor_split",
+    "tril_indices", "triu_indices", "unfold", "unravel_index", "unsafe_chunk", "unsafe_split",
+    "vsplit",
+]
+
+swapdims = transpose
+split_with_sizes = unsafe_split = split
+
+
+def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> Any:
+    """As `chunk`."""
+    return input.chunk(chunks, dim)
+
+
+@guarded
+def adjoint(input: Any) -> Any:
+    """The conjugate of each matrix, its axes exchanged."""
+    return ops.conj(ops.matrix_transpose(input))
+
+
+@guarded
+def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """The entries on a diagonal of two axes, as the last axis: a view, to be written to.
+
+    >>> import pullback.torch as torch
+    >>> x = torch.zeros(2, 2)
+    >>> x.diagonal().fill_(1)
+    tensor([1., 1.])
+    >>> x
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    rank = len(input.shape)
+    moved = input if (dim1 % rank, dim2 % rank) == (rank - 2, rank - 1) else ops.moveaxis(
+        input, (dim1, dim2), (-2, -1)
+    )
+    if not _rows(moved) and _rows(ops.matrix_transpose(moved)):
+        moved, offset = ops.matrix_transpose(moved), -offset
+    out = _diagonal(moved, offset=offset)
+    shares = numpy.shares_memory(out._data, input._data) if _plain(out, input) else True
+    return out if shares or not out.numel() else sealed(out)
+
+
+def _plain(*tensors: Any) -> bool:
+    return all(isinstance(t._data, numpy.ndarray) for t in tensors)
+
+
+def _rows(x: Any) -> bool:
+    return not _plain(x) or x._data.flags.c_contiguous
+
+
+@guarded
+def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
+    """Windows along an axis, each of `size` entries, so many steps apart, as a last axis.
+
+    Read-only: windows overlap.
+
+    >>> import pullback.torch as torch
+    >>> torch.arange(4).unfold(0, 2, 1)
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
+    """
+    length = input.shape[dimension]
+    if not 0 <= size <= length or step < 1:
+        raise as_runtime(ArgumentError(
+            "`unfold`", f"a size up to {length} and a step > 0", f"{size} and {step}"
+        ))
+    axis = dimension % len(input.shape)
+    starts = numpy.arange(0, length - size + 1, step)
+    windows = ops.getitem(input, (slice(None),) * axis + (starts[:, None] + numpy.arange(size),))
+    return sealed(ops.moveaxis(windows, axis + 1, -1))
+
+
+@guarded
+def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """Entries of the memory, taken by strides from a tensor that is laid out row by row.
+
+    Read-only: entries may stand more than once. The memory is the tensor's own, from its first
+    entry on, and not that of a base.
+    """
+    places = numpy.full((), storage_offset or 0)
+    for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
+        along = (numpy.arange(n) * step).reshape((-1,) + (1,) * (len(size) - axis - 1))
+        places = places + along
+    flat = ops.reshape(input, (-1,))
+    if places.size and places.max() >= flat.shape[0]:
+        raise ShapeError("`as_strided`", f"positions below {flat.shape[0]}", f"{places.max()}")
+    return sealed(ops.getitem(flat, places))
+
+
+def _atleast(tensors: Any, of: Any) -> Any:
+    several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    found = tuple([of(t) for t in several])
+    return found[0] if len(tensors) == 1 and several is tensors else found
+
+
+@guarded
+def atleast_1d(*tensors: Any) -> Any:
+    """Tensors with at least one axis."""
+    return _atleast(tensors, lambda t: t if t.shape else ops.reshape(t, (1,)))
+
+
+@guarded
+def atleast_2d(*tensors: Any) -> Any:
+    """Tensors with at least two axes, new ones in front."""
+    return _atleast(tensors, _matrix)
+
+
+def _matrix(t: Any) -> Any:
+    shape = tuple(t.shape)
+    return t if len(shape) > 1 else ops.reshape(t, (1,) * (2 - len(shape)) + shape)
+
+
+@guarded
+def atleast_3d(*tensors: Any) -> Any:
+    """Tensors with at least three axes, a matrix with a new one behind."""
+    def three(t: Any) -> Any:
+        return t if len(t.shape) > 2 else ops.expand_dims(_matrix(t), axis=-1)
+
+    return _atleast(tensors, three)
+
+
+# Pieces ---------------------------------------------------------------------------------------
+
+
+@guarded
+def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+    """So many pieces along an axis, as equal as can be; or cut at positions.
+
+    >>> import pullback.torch as torch
+    >>> torch.arange(3).tensor_split(2)
+    (tensor([0, 1]), tensor([2]))
+    """
+    length = input.shape[dim]
+    given = indices_or_sections
+    if isinstance(given, Tensor):
+        given = given.tolist()
+    if isinstance(given, int):
+        some, rest = divmod(length, given)
+        sizes = [some + 1] * rest + [some] * (given - rest)
+        given = [sum(sizes[:i]) for i in range(1, given)]
+    cuts = [0, *[min(length, max(0, n + length if n < 0 else n)) for n in given], length]
+    return tuple([narrow(input, dim, a, max(0, b - a)) for a, b in pairwise(cuts)])
+
+
+def hsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+    """`tensor_split` along the second axis, of a vector along its only one."""
+    return tensor_split(input, indices_or_sections, 1 if len(input.shape) > 1 else 0)
+
+
+def vsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+    """`tensor_split` along the first axis."""
+    return tensor_split(input, indices_or_sections, 0)
+
+
+def dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+    """`tensor_split` along the third axis."""
+    return tensor_split(input, indices_or_sections, 2)
+
+
+def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
+    """A copy of a stretch along an axis."""
+    return ops.identity(narrow(input, dim, start, length)).clone()
+
+
+@guarded
+def fliplr(input: Any) -> Any:
+    """The second axis in reverse order."""
+    return ops.flip(input, axis=1)
+
+
+@guarded
+def flipud(input: Any) -> Any:
+    """The first axis in reverse order."""
+    return ops.flip(input, axis=0)
+
+
+@guarded
+def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
+    """Turned by k right angles, from the first of two axes towards the second."""
+    first, second = dims
+    k %= 4
+    if k == 2:
+        return ops.flip(input, axis=(first, second))
+    if k == 0:
+        return input.clone()
+    turned = ops.swapaxes(input, first, second)
+    return ops.flip(turned, axis=first if k == 1 else second)
+
+
+# Copies with a part replaced ------------------------------------------------------------------
+
+
+@guarded
+def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+    """A copy with one slice along an axis replaced."""
+    return ops.set_at(input, src, (slice(None),) * (dim % len(input.shape)) + (index,))
+
+
+@guarded
+def slice_scatter(
+    input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Any:
+    """A copy with a stretch along an axis replaced."""
+    at = (slice(None),) * (dim % len(input.shape)) + (slice(start, end, step),)
+    return ops.set_at(input, src, at)
+
+
+@guarded
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A copy with a diagonal of two axes replaced."""
+    moved = ops.moveaxis(input, (dim1, dim2), (-2, -1))
+    rows, columns = _steps(moved.shape[-2], moved.shape[-1], offset)
+    return ops.moveaxis(ops.set_at(moved, src, (..., rows, columns)), (-2, -1), (dim1, dim2))
+
+
+def _steps(rows: int, columns: int, offset: int) -> tuple[Any, Any]:
+    down, right = max(0, -offset), max(0, offset)
+    steps = numpy.arange(max(0, min(rows - down, columns - right)))
+    return steps + down, steps + right
+
+
+@guarded
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """Matrices with the entries of the last axis on a diagonal."""
+    *lead, n = tuple(input.shape)
+    side = n + abs(offset)
+    zeros = wrap(Tensor, numpy.zeros((*lead, side, side), input.dtype))
+    rows, columns = _steps(side, side, offset)
+    made = ops.set_at(zeros, input, (..., rows, columns))
+    rank = len(lead) + 2
+    same = (dim1 % rank, dim2 % rank) == (rank - 2, rank - 1)
+    return made if same else ops.moveaxis(made, (-2, -1), (dim1, dim2))
+
+
+@guarded
+def diagflat(input: Any, offset: int = 0) -> Any:
+    """The matrix that has all entries on a diagonal."""
+    return diag(ops.reshape(input, (-1,)), offset)
+
+
+def _triangle(of: Any, name: str) -> Any:
+    def call(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Any:
+        found = numpy.stack(of(row, offset, col))
+        return wrap(Tensor, found.astype(dtype or numpy.int64))
+
+    call.__name__ = name
+    call.__doc__ = f"The positions that `{name[:4]}` keeps, a row of rows and one of columns."
+    return call
+
+
+tril_indices = _triangle(numpy.tril_indices, "tril_indices")
+triu_indices = _triangle(numpy.triu_indices, "triu_indices")
+
+
+@guarded
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """Positions in a flattened tensor as an index for each axis."""
+    lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+    return tuple([wrap(Tensor, part) for part in numpy.unravel_index(indices._data, lengths)])

@@ -1,0 +1,19 @@
+"""The kinds of memory."""
+
+
+class BaseMemory: ...
+
+
+class Memory(BaseMemory): ...
+
+
+class MemoryAsync(BaseMemory): ...
+
+
+class ManagedMemory(BaseMemory): ...
+
+
+class PooledMemory(BaseMemory): ...
+
+
+class UnownedMemory(BaseMemory): ...
