@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .. import ops
+from ..arrays import adapters
+from ..core.symbols import current_graph
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, ShapeError
 from . import init
@@ -100,24 +103,41 @@ class BatchNorm(Module):
         return ops.batch_norm(x, self.weight, self.bias, eps=self.eps)
 
     def _track(self, x: Any) -> None:
-        """Let a batch enter the running averages: new arrays, for graphs may hold the old ones."""
-        count = 1
-        for i, length in enumerate(x.shape):
-            count *= length if i != 1 else 1
+        """Let a batch enter the running averages; in a graph, whenever it runs."""
+        lengths = tuple(x.shape)
+        if None not in lengths:
+            self._check(lengths)
+        if self.running_mean is None:
+            return
+        mean, variance = ops.batch_statistics(raw(x))
+        if current_graph() is None:
+            self._enter(mean, variance, lengths)
+            return
+        from ..graphs.tracing import effect  # loaded already, by whoever builds a graph
+
+        effect("batch_statistics", self._enter, [mean, variance, ops.shape(raw(x))], ())
+
+    def _check(self, lengths: tuple[int, ...]) -> int:
+        """How many values a channel has; an `ArgumentError` where the variance needs more."""
+        count = math.prod(lengths[:1] + lengths[2:])
         if count < 2:
             raise ArgumentError(
                 f"input of {self!r} in training", "more than one value a channel",
-                f"shape {tuple(x.shape)}", "use a larger batch, or call eval() first",
+                f"shape {lengths}", "use a larger batch, or call eval() first",
             )
-        if self.running_mean is None or self.running_var is None:
-            return
+        return count
+
+    def _enter(self, mean: Any, variance: Any, lengths: Any) -> None:
+        count = self._check(tuple(map(int, lengths)))
+        assert self.running_mean is not None
+        assert self.running_var is not None
         assert self.num_batches_tracked is not None
-        self.num_batches_tracked = Tensor(self.num_batches_tracked._data + 1)
+        _put(self.num_batches_tracked, self.num_batches_tracked._data + 1)
         seen = self.num_batches_tracked.item()
         share = 1 / seen if self.momentum is None else self.momentum
-        mean, variance = ops.batch_statistics(raw(x))
-        self.running_mean = _moved(self.running_mean, mean, share)
-        self.running_var = _moved(self.running_var, variance * (count / (count - 1)), share)
+        _put(self.running_mean, _moved(self.running_mean._data, mean, share))
+        unbiased = variance * (count / (count - 1))
+        _put(self.running_var, _moved(self.running_var._data, unbiased, share))
 
     def extra_repr(self) -> str:
         affine, track = self.weight is not None, self.running_mean is not None
@@ -125,6 +145,11 @@ class BatchNorm(Module):
         return f"{self.channels}, {options}" + ("" if track else ", track=False")
 
 
-def _moved(average: Tensor, value: Any, share: float) -> Tensor:
-    moved = average._data + share * (value - average._data)
-    return Tensor(moved if moved.dtype == average.dtype else ops.astype(moved, average.dtype))
+def _moved(average: Any, value: Any, share: float) -> Any:
+    moved = average + share * (value - average)
+    return moved if moved.dtype == average.dtype else ops.astype(moved, average.dtype)
+
+
+def _put(buffer: Tensor, array: Any) -> None:
+    """A new array in a tensor, whose old one graphs may hold."""
+    buffer._data = adapters[array.__class__].asarray(array)

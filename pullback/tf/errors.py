@@ -138,4 +138,11 @@ def translated(error: Exception, who: str) -> Exception:
     elif isinstance(error, ShapeError) or not isinstance(error, PullbackError):
         kind = _InvalidShape
     text = str(error) if isinstance(error, PullbackError) else f"`{who}`: {error}"
-    return kind(None, None, text)
+    return noted(kind(None, None, text), error)
+
+
+def noted(made: Exception, error: Exception) -> Exception:
+    """An error with the notes of the one that it stands for."""
+    for note in getattr(error, "__notes__", ()):
+        made.add_note(note)
+    return made

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy
 
+from ..arrays.symbol import Symbol
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
+from ..core.tensor import raw
 from .errors import _InvalidShape, invalid, mixed_dtypes, translated, wrong_dtype
 from .values import array_of, like
 
@@ -78,6 +80,8 @@ def _same(name: str, first: Any, second: Any) -> None:
 def _refused(name: str, x: Any, y: Any, error: Exception) -> Exception:
     if isinstance(error, OverflowError):
         return mixed_dtypes(name, x._data.dtype, str(error))
+    if x._data.__class__ is Symbol or raw(y).__class__ is Symbol:
+        return translated(error, name)  # which says where it was built
     shapes = tuple(x._data.shape), tuple(getattr(y, "shape", ()))
     try:
         numpy.broadcast_shapes(*shapes)

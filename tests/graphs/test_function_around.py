@@ -127,3 +127,20 @@ def test_backward_inside_says_what_to_use() -> None:
     found = function(lambda x: pb.autograd.grad(pb.sum(w * x * x), x)[0])
     x = pb.tensor([3.0, 4.0])
     assert close(pb.jacrev(found)(x), pb.tensor([[2.0, 0.0], [0.0, 4.0]]))
+
+
+def test_batch_norm_tracks_with_every_run() -> None:
+    def trained(wrap: Callable[..., Any]) -> tuple[list[Any], Any]:
+        norm = pb.nn.BatchNorm(3, dtype="float64")
+        call, outs = wrap(lambda x: pb.sum(norm(x) ** 3)), []
+        for k in range(3):
+            x = pb.tensor(np.random.default_rng(k).normal(size=(4 + k, 3)))
+            outs += [call(x), pb.grad(call)(x)]
+        norm.eval()
+        return outs, wrap(lambda x: norm(x) * 2.0)(x)
+
+    spec = [pb.TensorSpec([None, 3])]
+    for wrap in (function, function(input_signature=spec)):
+        ours, theirs = trained(wrap), trained(lambda f: f)
+        assert all(map(close, ours[0], theirs[0]))
+        assert close(ours[1], theirs[1])

@@ -8,11 +8,19 @@ from typing import Any
 
 import numpy
 
+from ...arrays import is_array
 from ...arrays.symbol import Symbol
 from ...core.symbols import current_graph
+from ...core.tensor import Tensor as CoreTensor
 from ...core.tensor import raw
 from ...custom.override import override_gradient, registered_gradient
-from ...errors import ArgumentTypeError, GraphError, UnknownNameError
+from ...errors import (
+    ArgumentTypeError,
+    GraphError,
+    RuleError,
+    RuleTypeError,
+    UnknownNameError,
+)
 from ...graphs.graph import Graph as CoreGraph
 from ...graphs.operation import Kind, Operation
 from ..shapes import TensorShape
@@ -156,7 +164,23 @@ class _ByName:
             a is not None for a in answer[count:]
         ):
             return list(answer[:count])  # TensorFlow's further inputs, such as an axis
+        self._check(answer if isinstance(answer, (list, tuple)) else [answer], count, operation)
         return answer
+
+    def _check(self, answers: Any, count: int, operation: Any) -> None:
+        """Raise for the wrong number of gradients, and for what is no tensor."""
+        who = f"gradient {self.name!r} of operation {operation.name!r} ({operation.type})"
+        if len(answers) != count:
+            raise RuleError(
+                who, f"{count} gradients, one for each input (None where there is none)",
+                f"{len(answers)}",
+            )
+        for g in answers:
+            if g is not None and not isinstance(g, CoreTensor) and not is_array(g):
+                raise RuleTypeError(
+                    who, "a tensor, or None for no gradient", f"{g!r} (a {type(g).__name__})",
+                    "return tf.zeros_like(x) where the gradient is zero",
+                )
 
 
 # The default graph ------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ...core.record import user_line
 from ...core.tensor import Tensor as CoreTensor
 from .graph import graph_for, opened
 from .tensor import in_graph
@@ -38,11 +39,22 @@ def graphed(function: Function, default: str | None = None, scope: str | None = 
                 name = keywords.pop("name", None)
         graph = graph_for((*args, *keywords.values()))
         with opened(graph):
-            return built(graph, lambda: function(*args, **keywords), name, default, scope)
+            try:
+                return built(graph, lambda: function(*args, **keywords), name, default, scope)
+            except Exception as error:
+                _place(error, function.__name__, name)
+                raise
 
     # An example of the other door's would hold values, not tensors of a graph.
     call.__doc__ = (function.__doc__ or "").partition(">>>")[0].rstrip()
     return call
+
+
+def _place(error: Exception, function: str, name: str | None) -> None:
+    """Say in an error what was being built, and where, unless it says so already."""
+    if not any("built at" in note for note in getattr(error, "__notes__", ())):
+        called = f"`{function}`" if name is None else f"`{function}` named {name!r}"
+        error.add_note(f"in {called}, built at {user_line()}")
 
 
 def _shifted(args: tuple[Any, ...], keywords: dict[str, Any], names: list[str],
