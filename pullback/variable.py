@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from .arrays import adapters
-from .arrays.symbol import Symbol
+from .arrays.symbol import Symbol, is_open
 from .core import state as _state
 from .core import symbols
 from .core import tensor as _tensor
@@ -141,7 +141,8 @@ class Variable(Tensor):
         who = f"assignment to {self.name!r}"
         given = getattr(new, "shape", ())
         check_examples(self, "assign", new)
-        if tuple(given) != tuple(old.shape):
+        # A length that is not known while a function is traced is looked at when it runs.
+        if not is_open(given) and tuple(given) != tuple(old.shape):
             raise ArgumentError(who, f"shape {tuple(old.shape)}", f"shape {tuple(given)}")
         if operation is not None:
             new = OPS[operation](old, new)

@@ -42,9 +42,12 @@ class Body(Graph):
         self.created: list[Any] = []  # variables made while it was built
         if outer is not None:
             self.tensor_class = tensor_class or outer.tensor_class
-            self.type_of = outer.type_of  # type: ignore[method-assign]
         elif tensor_class is not None:
             self.tensor_class = tensor_class
+
+    def type_of(self, op: Any) -> str:
+        """What the graph around it calls operations of a kind."""
+        return super().type_of(op) if self.outer is None else self.outer.type_of(op)
 
     def argument(self, shape: Any, dtype: Any, kind: type, name: str = "argument") -> Any:
         """A new input, as a tensor of this graph; an `OpenShape` is shared with its symbol."""

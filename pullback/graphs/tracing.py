@@ -22,7 +22,7 @@ from ..core import symbols as _symbols
 from ..core.batching import bare, drawn
 from ..core.symbols import current_graph
 from ..core.tensor import Tensor
-from ..errors import BatchedValueError, GraphError
+from ..errors import BatchedValueError, GraphError, ShapeError
 from ..variable import Variable
 from . import closure as _closure
 from .body import Body
@@ -142,6 +142,9 @@ class VariableCell(Cell):
                 f"assignment to variable {self.label!r} inside vmap", "one value for all examples",
                 "another for each", "reduce it first, or take the assignment out of the function",
             )
+        if tuple(value.shape) != self.space[0]:
+            raise ShapeError(f"assignment to variable {self.label!r}", str(list(self.space[0])),
+                             str(list(value.shape)))
         adapter = adapters[value.__class__]
         array = adapter.adopt(adapter.asarray(value))
         _array.__set__(self.variable, array)

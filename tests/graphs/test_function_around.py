@@ -144,3 +144,12 @@ def test_batch_norm_tracks_with_every_run() -> None:
         ours, theirs = trained(wrap), trained(lambda f: f)
         assert all(map(close, ours[0], theirs[0]))
         assert close(ours[1], theirs[1])
+
+
+def test_a_length_that_is_not_known_is_assigned_and_looked_at_when_it_runs() -> None:
+    v = pb.Variable([1.0, 2.0])
+    put = function(lambda x: v.assign(x * 2.0), input_signature=[pb.TensorSpec([None])])
+    assert put(pb.tensor([3.0, 4.0])).tolist() == [6.0, 8.0]
+    with pytest.raises(pb.errors.ShapeError, match="assignment to variable"):
+        put(pb.ones(3))
+    assert v.tolist() == [6.0, 8.0]
