@@ -46,6 +46,7 @@ from .transforms import jacrev as jacrev
 from .transforms import jvp as jvp
 from .transforms import linear_transpose as linear_transpose
 from .transforms import linearize as linearize
+from .transforms import safe_where as safe_where
 from .transforms import value_and_grad as value_and_grad
 from .transforms import vjp as vjp
 from .transforms import vmap as vmap

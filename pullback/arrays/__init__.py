@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy
 
@@ -239,6 +239,9 @@ class Kernels(dict[type, Callable[..., Any]]):
     with the library's namespace bound to its first parameter, else the namespace's function.
     """
 
+    dress: ClassVar[Callable[[str, Any], Any] | None] = None
+    """What is put around new kernels while somebody watches them; see `core.witness`."""
+
     def __init__(self, name: str, forward: Callable[..., Any] | None, native: str | None) -> None:
         super().__init__()
         self.name, self.forward, self.native = name, forward, native
@@ -254,6 +257,8 @@ class Kernels(dict[type, Callable[..., Any]]):
         check = getattr(adapter, "checks", {}).get(self.name)
         if check is not None:
             found = _checked(check, found)
+        if Kernels.dress is not None:
+            found = Kernels.dress(self.name, found)
         self[cls] = found
         return found
 

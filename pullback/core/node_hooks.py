@@ -1,9 +1,11 @@
-"""Hooks of nodes: what runs before and after a node's step of a pull, and looking for NaN there."""
+"""Hooks of nodes: what runs before and after a node's step of a pull, and watchers of all steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from ..errors import AnomalyError, RuleError
@@ -15,6 +17,40 @@ from .tensor import Handle, Tensor, raw
 
 nan_checked: ContextVar[bool] = ContextVar("pullback_nan_checked", default=False)
 """Whether every step of a pull is to be looked at for NaN, in this thread."""
+
+Answers = list[Any]
+"""What a step has for each parent of its node; None where nothing, or where it stands before."""
+Watcher = Callable[[Node, Any, Callable[[], Answers]], Answers]
+"""Is handed a node, the cotangent of its output (a list, where it has several) and its step, which
+it runs, and answers what is to be handed on."""
+_watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("pullback_watchers", default=())
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """Send every step of every pull in this thread through a watcher, inside the block.
+
+    >>> import pullback as pb
+    >>> x = pb.tensor(2.0, requires_grad=True)
+    >>> def watcher(node, g, step):
+    ...     answers = step()
+    ...     print(node.name(), float(g), [float(a) for a in answers if a is not None])
+    ...     return answers
+    >>> with watching(watcher):
+    ...     (pb.square(x) * 3).backward()
+    multiply 1.0 [3.0]
+    square 3.0 [12.0]
+    """
+    token = _watchers.set((*_watchers.get(), watcher))
+    try:
+        yield
+    finally:
+        _watchers.reset(token)
+
+
+def is_anybody_watching() -> bool:
+    """Whether steps of pulls are looked at, in this thread."""
+    return nan_checked.get() or bool(_watchers.get())
 
 
 def added(node: Node, place: str, hook: Callable[..., Any]) -> Handle:
@@ -56,19 +92,26 @@ def is_watched(node: Node) -> bool:
     if node.__class__ is Pick:  # its step only finds the place in the list of the node behind
         return False
     found = notes.get(node) if notes else None
-    return (found is not None and bool(found.after)) or nan_checked.get()
+    return (found is not None and bool(found.after)) or is_anybody_watching()
 
 
 def step(
     op: Any, node: Node, g: Any, cotangents: dict[Node, Any], needed: Any, record: bool, cls: type
 ) -> None:
-    """One step of a pull whose results are looked at, by `after` hooks and for NaN."""
-    own: dict[Node, Any] = {}
-    op.step(node, g, own, needed, record, cls)
+    """One step of a pull whose results are looked at, by watchers, `after` hooks and for NaN."""
     parents = node.parents
-    first = [p is not None and p not in parents[:i] for i, p in enumerate(parents)]
-    answers = [own.get(p) if p is not None and f else None
-               for p, f in zip(parents, first, strict=True)]
+
+    def run() -> Answers:
+        own: dict[Node, Any] = {}
+        op.step(node, g, own, needed, record, cls)
+        first = [p is not None and p not in parents[:i] for i, p in enumerate(parents)]
+        return [own.get(p) if p is not None and f else None
+                for p, f in zip(parents, first, strict=True)]
+
+    through: Callable[[], Answers] = run
+    for watcher in _watchers.get():
+        through = partial(watcher, node, g, through)
+    answers = through()
     if nan_checked.get():
         _check(node, answers)
     found = notes.get(node)

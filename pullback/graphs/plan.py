@@ -15,6 +15,7 @@ from ..arrays import dominant
 from ..arrays.symbol import Symbol
 from ..core.op import OPS, Op
 from ..core.tensor import raw
+from ..core.witness import bare
 from .operation import Operation, filled
 from .sharing import Constant, Step, shared
 from .spaces import size_of
@@ -177,7 +178,7 @@ def kernel_for(op: Any, values: Sequence[Any], attrs: Mapping[str, Any]) -> Call
     for value in values:
         cls = value.__class__
         kind = cls if kind is None or kind is cls else dominant[kind, cls]
-    return op.kernels[kind]
+    return bare(op.kernels[kind])
 
 
 def found_anew(op: Any) -> Callable[..., Any] | None:
@@ -191,7 +192,7 @@ def found_anew(op: Any) -> Callable[..., Any] | None:
         for a in args:
             cls = a.__class__
             kind = cls if kind is None or kind is cls else dominant[kind, cls]
-        return kernels[kind](*args, **attrs)
+        return bare(kernels[kind])(*args, **attrs)
 
     return kernel
 

@@ -13,5 +13,6 @@ from .reverse import grad as grad
 from .reverse import jacrev as jacrev
 from .reverse import value_and_grad as value_and_grad
 from .reverse import vjp as vjp
+from .selecting import safe_where as safe_where
 
 jacobian = jacrev

@@ -9,6 +9,7 @@ from typing import Any, Final
 from ..arrays import SCALARS, is_array
 from ..core import departures
 from ..core import state as _state
+from ..core.answers import listeners, tell
 from ..core.backward import settled, start
 from ..core.closing import is_older
 from ..core.cotangent import conjugated, is_complex, wrapped
@@ -155,7 +156,12 @@ class Trace:
         lost = [x for x in self.leaves if x is not None and found.get(x._node) is None]
         if lost:
             self._unconnected(unconnected, [n for n in wanted if n not in found])
-        return [None if x is None else _answer(x, found, plain) for x in self.leaves]
+        answers = [None if x is None else _answer(x, found, plain) for x in self.leaves]
+        if listeners():
+            pairs = [(x, a) for x, a in zip(self.leaves, answers, strict=True)
+                     if x is not None and x._node is not None]
+            tell(self.who, self.outs, [x for x, _ in pairs], [a for _, a in pairs])
+        return answers
 
     def _found(
         self, roots: dict[Node, Any], wanted: list[Node], record: bool, outer: bool
