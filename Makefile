@@ -13,13 +13,14 @@ else
 TEST_STAMP := $(READY)-test
 endif
 
-.PHONY: help demo test gpu bench lint clean
+.PHONY: help demo test gpu bench docs lint clean
 
 help:
 	@echo "make demo    train a binarised network on digits, twice (under a minute)"
 	@echo "make test    run every test"
 	@echo "make gpu     run the operations on a GPU, with what is installed; needs no network"
 	@echo "make bench   compare the speed with the frameworks that are installed"
+	@echo "make docs    build the documentation into out/site, to be opened from disk"
 	@echo "make lint    run the linter and the type checker"
 	@echo "make clean   remove what the other targets made"
 
@@ -38,6 +39,9 @@ gpu:
 bench: $(READY)-bench
 	$(BIN)/python -m benchmarks
 
+docs: $(READY)-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 lint: $(READY)-lint
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -53,7 +57,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 # A stamp says that an extra is installed; a change of pyproject.toml makes it stale.
-$(READY)-demo $(READY)-test $(READY)-bench $(READY)-lint: $(READY)-%: pyproject.toml | $(BIN)/python
+$(READY)-demo $(READY)-test $(READY)-bench $(READY)-docs $(READY)-lint: $(READY)-%: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[$*]'
 	@touch $@
 

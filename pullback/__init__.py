@@ -63,8 +63,15 @@ if TYPE_CHECKING:
     from . import special as special
     from . import tf as tf
     from . import torch as torch
+    from .checking import check as check
+    from .explaining import explain as explain
     from .graphs import TensorSpec as TensorSpec
     from .graphs import function as function
+    from .measuring import peak as peak
+    from .measuring import profile as profile
+    from .measuring import residuals as residuals
+    from .monitoring import monitor as monitor
+    from .seeing import draw as draw
     from .solvers import fixed_point as fixed_point
     from .solvers import linear_solve as linear_solve
     from .solvers import odeint as odeint
@@ -80,6 +87,8 @@ _LAZY = {"fft", "graphs", "linalg", "nn", "optim", "random", "solvers", "special
 _PARTS = {
     **dict.fromkeys(("fixed_point", "linear_solve", "odeint", "root"), "solvers"),
     **dict.fromkeys(("TensorSpec", "function"), "graphs"),
+    **dict.fromkeys(("peak", "profile", "residuals"), "measuring"),
+    "check": "checking", "draw": "seeing", "explain": "explaining", "monitor": "monitoring",
 }
 """Name -> the part that is loaded for it."""
 

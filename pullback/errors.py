@@ -128,6 +128,10 @@ class ConvergenceError(PullbackError, RuntimeError):
     """A solver ended without a solution."""
 
 
+class CheckFailed(PullbackError, AssertionError):  # noqa: N818  # as pytest says it
+    """`check` found something wrong, and was asked to raise."""
+
+
 class OverrideWarning(UserWarning):
     """An override was in force while operations were recorded, and matched none of them."""
 

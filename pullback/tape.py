@@ -9,6 +9,7 @@ from typing import Any
 
 from .core import departures
 from .core import state as _state
+from .core.answers import listeners, tell
 from .core.backward import settled, start
 from .core.cotangent import conjugated, wrapped
 from .core.forward import begin
@@ -185,10 +186,23 @@ class GradientTape:
         nodes = [self._source(s, i) for i, s in enumerate(flat)]
         record = self._use()
         roots = _roots(targets, output_gradients, record)
-        free = 0 if self._persistent or self._shared or _is_recording() else _state.ALL
+        keep = self._persistent or self._shared or _is_recording() or listeners()
+        free = 0 if keep else _state.ALL
         cls = targets[0]._out if targets else Tensor
         found = self._pull(roots, nodes, record, free, overrides, cls)
-        return rebuild([self._answer(s, n, found, zero) for s, n in zip(flat, nodes, strict=True)])
+        answers = [self._answer(s, n, found, zero) for s, n in zip(flat, nodes, strict=True)]
+        if listeners():
+            tell("tape.gradient", targets, flat, answers, self)
+        return rebuild(answers)
+
+    def explain(self, target: Any, sources: Any, output_gradients: Any = None) -> Any:
+        """Why this tape's gradient is None, zero, NaN or infinite; see `pullback.explain`.
+
+        It may be asked before `gradient` or after it, and changes nothing.
+        """
+        from .explaining import explain
+
+        return explain(target, sources, tape=self, cotangent=output_gradients)
 
     def jacobian(
         self,

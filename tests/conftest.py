@@ -19,6 +19,9 @@ NEEDS_GPU = {"cupy": "cupy"}
 
 MISSING = [name for name in OPTIONAL if importlib.util.find_spec(name) is None]
 
+NO_SITE = importlib.util.find_spec("material") is None
+"""Whether the site of the documentation cannot be built."""
+
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
@@ -45,6 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError("--device=cuda: this machine has no driver of NVIDIA's")
     if shutil.which("chromium") is None and _strict():
         raise pytest.UsageError("CI is set and chromium is not installed")
+    if NO_SITE and _strict():
+        raise pytest.UsageError("CI is set and mkdocs-material is not installed: the extra docs")
     if MISSING and _strict():
         raise pytest.UsageError(
             f"CI is set and {', '.join(MISSING)} cannot be imported; install the extras "
@@ -64,6 +69,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(f"{name} not installed, what looks at it left out")
     if shutil.which("chromium") is None:
         terminalreporter.write_line("chromium not installed, tests of the drawn page left out")
+    if NO_SITE:
+        terminalreporter.write_line("mkdocs-material not installed, tests of the site left out")
     skipped = [str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", [])]
     reasons = Counter(why.partition("no GPU: ")[2] for why in skipped if "no GPU: " in why)
     for reason, count in reasons.items():

@@ -50,3 +50,11 @@ def test_guided_backpropagation(tmp_path):
     assert right > 85
     assert guided > plain
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_monitored_digits(tmp_path):
+    page = tmp_path / "run.html"
+    text = start("monitored_digits.py", "--epochs", "10", "--out", str(page))
+    assert percents(text.splitlines()[-1])[0] > 90
+    assert "first.weight" in text
+    assert "<svg" in page.read_text("utf-8")

@@ -34,7 +34,9 @@ class Adapter(Protocol):
     # and `known(array)`, see the function of this name; `read(array, index)`, where that is not
     # as NumPy does it; `finished(name, cls, kernel)`, a kernel with what its type has done before
     # and after; `enter(array)`, which takes an operand in, where that is not as it is; `add`,
-    # `scale` and `move`, see the tables `adders`, `scalers` and `movers`; and
+    # `lock(array)`, the arrays whose `flags.writeable` keep its memory from being written to;
+    # `scale` and `move`, see the tables `adders`, `scalers` and `movers`;
+    # `unpooled()`, where tracemalloc is told of its allocations, lets go of idle memory; and
     # `refusals`, the exceptions it raises for arguments that it cannot use, beyond the usual.
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:

@@ -175,6 +175,12 @@ class NumPy:
             return array
         return array.view(numpy.ndarray)
 
+    def unpooled(self) -> None:
+        """Let go of idle memory, so that what is taken next is seen by tracemalloc."""
+        from .numpy_large import POOL
+
+        POOL.clear()
+
     def owner(self, array: Any) -> Any:
         """The array at the end of the chain of bases."""
         if not isinstance(array, numpy.ndarray):
@@ -231,6 +237,14 @@ class NumPy:
     def is_sealed(self, array: Any) -> bool:
         """Whether nobody can write through this view."""
         return isinstance(array, numpy.ndarray) and not array.flags.writeable
+
+    def lock(self, array: Any) -> list[Any]:
+        """The arrays to be made read-only so that nobody writes to this one's memory by them."""
+        chain = []
+        while isinstance(array, numpy.ndarray):
+            chain.append(array)
+            array = array.base
+        return chain
 
     def write(self, array: Any, value: Any) -> Any:
         """`array[...] = value`."""

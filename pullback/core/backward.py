@@ -10,6 +10,7 @@ from typing import Any
 from ..arrays import adapters
 from ..errors import ArgumentError, DisconnectedError, DtypeError, RuleError, SymbolError
 from . import node_hooks, writes
+from .answers import listeners, tell
 from .batching import running
 from .cotangent import conjugated, is_complex, of_all_examples, wrapped
 from .node import Leaf, Node, note, notes
@@ -49,13 +50,17 @@ def backward(
     found = _pull(roots, wanted, create_graph, keep, overrides, tensors[0]._out)
     targets = found if wanted is None else wanted
     out = tensors[0]._out
-    for node in list(targets):
+    reached = list(targets)
+    for node in reached:
         if node.level == REQUIRED and found.get(node) is not None:
             if notes and isinstance(node, Leaf):
                 found[node] = node_hooks.before(node, found[node], create_graph, out)
             _add_to_grad(node, found, out)
             if notes:
                 node_hooks.arrived(node, out)
+    if listeners():
+        own = [n for n in reached if isinstance(n, Leaf)]
+        tell("backward()", tensors, [wrap(out, n.data, n) for n in own], [n.grad for n in own])
 
 
 def gradients(
@@ -99,11 +104,15 @@ def gradients(
         elif allow_unused:
             answers.append(None)
         else:
+            if listeners():
+                tell("autograd.grad()", outputs, [x], [None])
             raise DisconnectedError(
                 f"input {i} of autograd.grad()", "a tensor that the outputs were computed from",
                 "one that they do not depend on (or only through something not differentiable)",
                 "pass allow_unused=True for None, or materialize_grads=True for zeros",
             )
+    if listeners():
+        tell("autograd.grad()", outputs, inputs, answers)
     return tuple(answers)
 
 
@@ -111,7 +120,7 @@ def _pull(
     roots: dict[Node, Any], wanted: list[Node] | None, create: bool, keep: bool, overrides: Any,
     cls: type,
 ) -> dict[Node, Any]:
-    free = 0 if keep else REQUIRED
+    free = 0 if keep or listeners() else REQUIRED  # who listens may want to look at it
     rules = make_overrides(overrides) if overrides else None
     # In a graph, gradients may be asked for of whatever is there when it is done.
     if any(map(holds_symbols, roots.values())):
@@ -138,6 +147,8 @@ def _roots(
     for tensor, given in zip(tensors, cotangents, strict=True):
         node = tensor._node
         if node is None:
+            if listeners():
+                tell(who, [tensor], (), ())
             raise DisconnectedError(
                 who, "a target that was computed from a tensor that requires a gradient (grad)",
                 "one that has no history",

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from ..errors import LostGradientWarning, warn
+from . import cuts
 from . import tensor as _tensor
 from .node import Node
 from .record import user_line
@@ -37,10 +38,14 @@ def follow() -> tuple[list[Departure], Any]:
 unfollow = _followed.reset
 
 
-def left(node: Node, by: str) -> None:
-    """Remember that the values of a tracked tensor leave just now, at the user's line."""
+def left(node: Node, by: str, detached: Any = None) -> None:
+    """Remember that the values of a tracked tensor leave just now, at the user's line.
+
+    detached  the tensor without history that they are in, where they stay in the library
+    """
     lists = followed()
-    if lists:
+    cuts.cut(cuts.LEFT if detached is None else cuts.STOPPED, by, (node,), detached)
+    if lists and detached is None:
         departure = Departure(node, by, user_line())
         for seen in lists:
             seen.append(departure)

@@ -8,7 +8,7 @@ comes after, see nothing of it.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -64,6 +64,28 @@ class Draws:
         """
         copies = {generator: copy.deepcopy(s) for generator, s in self._streams.items()}
         yield from _inside(_Replay(block(), copies))
+
+
+@contextmanager
+def drawing_from(make: Callable[[], Any]) -> Iterator[None]:
+    """Draw inside the block from a stream of `make()` for each generator, and not from its own."""
+    yield from _inside(_Others(make))
+
+
+class _Others:
+    """A block in which each generator draws from another stream; its own stays where it is."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+        self.streams: dict[Any, Any] = {}
+
+    def get(self, generator: Any) -> Any:
+        if generator not in self.streams:
+            self.streams[generator] = self.make()
+        return self.streams[generator]
+
+    def put(self, generator: Any, stream: Any) -> None:
+        self.streams[generator] = stream
 
 
 def _inside(made: Any) -> Iterator[None]:

@@ -15,6 +15,7 @@ from typing import Any
 from ..arrays import adders, dominant, entrances, is_array, scalers
 from ..arrays.batched import Batched
 from .cotangent import accumulate, collapsed, project
+from .cuts import lost
 from .inplace import link_view
 from .node import FREED, CallNode, Node, holders, new, number, where
 from .op import Op, Rule
@@ -57,6 +58,16 @@ def _general(op: Op) -> Callable[..., Any]:
     return call
 
 
+def _special(
+    op: Op, parents: tuple[Any, ...], data: tuple[Any, ...], out: Any, attrs: dict[str, Any],
+    level: float,
+) -> Node | None:
+    made = special(op, parents, data, out._data, attrs, level, out.__class__)
+    if made is None:
+        lost(op, parents, out)
+    return made
+
+
 def _unary(op: Op) -> Callable[..., Any]:
     kernels = op.kernels
     keep_x, keep_out, keeps = False, False, False
@@ -78,10 +89,9 @@ def _unary(op: Op) -> Callable[..., Any]:
         level = parent.level
         mode = state().mode
         if mode < level:
-            out._node = None
-            return out
+            return lost(op, (parent,), out)
         if mode > ALL:
-            out._node = special(op, (parent,), (a,), d, {}, level, x._out)
+            out._node = _special(op, (parent,), (a,), out, {}, level)
             return out
         out._node = node = new(Node)
         node.op = op
@@ -135,8 +145,10 @@ def _single(op: Op) -> Callable[..., Any]:
         mode = state().mode
         if mode < level or level == 3 or (casts and not is_inexact(d)):
             out._node = None
+            if parent is not None:
+                lost(op, (parent,), out)
         elif mode > ALL:
-            out._node = special(op, (parent,), (a,), d, attrs, level, x._out)
+            out._node = _special(op, (parent,), (a,), out, attrs, level)
         else:
             out._node = node = new(CallNode)
             node.attrs = attrs
@@ -207,10 +219,9 @@ def _binary(op: Op) -> Callable[..., Any]:
             keep = both
         mode = state().mode
         if mode < level:
-            out._node = None
-            return out
+            return lost(op, (p, q), out)
         if mode > ALL:
-            out._node = special(op, (p, q), (a, b), d, {}, level, x1._out)
+            out._node = _special(op, (p, q), (a, b), out, {}, level)
             return out
         out._node = node = new(Node)
         node.op = op

@@ -16,6 +16,7 @@ from ..arrays.batched import Batched, tags_of
 from ..errors import ArgumentError, ArgumentTypeError, BatchedValueError, InplaceError
 from . import writes
 from .batching import adapter_of
+from .cuts import OVERWRITTEN, cut
 from .node import Leaf, Node, Notes, note, notes
 from .op import OPS
 from .record import record
@@ -177,6 +178,8 @@ def rewrite(target: Tensor, node: Node | None) -> None:
         return
     before = _retaining(source) if notes else []
     if not steps:
+        if node is None and source._node is not None:
+            cut(OVERWRITTEN, "assignment", (source._node,), source)
         source._node = node
     elif source._node is not None or node is not None:
         put = OPS["put_view"].op

@@ -136,7 +136,9 @@ class Leaf(Node):
 class Notes:
     """What is known of a few nodes beyond what every node holds."""
 
-    __slots__ = ("after", "arrived", "before", "hooks", "line", "metadata", "retained", "retains")
+    __slots__ = (
+        "after", "arrived", "before", "hooks", "line", "lock", "metadata", "retained", "retains",
+    )
 
     def __init__(self) -> None:
         self.before: Any = None  # these three are tables as `hooks` is, made when they are needed
@@ -145,6 +147,7 @@ class Notes:
         self.metadata: dict[Any, Any] | None = None
         self.hooks: dict[int, Callable[[Any], Any]] = {}
         self.line: str = ""
+        self.lock: Any = None  # holds what was saved read-only; see `core.guards`
         self.retains = False
         self.retained: Any = None
 

@@ -87,6 +87,14 @@ def arrived(node: Node, cls: type) -> None:
             hook()
 
 
+def unlock(node: Node) -> None:
+    """Let what a node saved be written to again, now that it needs nothing."""
+    found = notes.get(node)
+    if found is not None and found.lock is not None:
+        found.lock.release()
+        found.lock = None
+
+
 def is_watched(node: Node) -> bool:
     """Whether somebody wants to see what a node's step hands on."""
     if node.__class__ is Pick:  # its step only finds the place in the list of the node behind

@@ -132,6 +132,8 @@ def _careful_sweep(
                 (op or node.op).step(node, g, cotangents, needed, record, cls)
             if free == node.level and node.op.keeps:
                 node.saved = FREED
+                if notes:
+                    node_hooks.unlock(node)
     except Exception as error:
         _add_place(error, node)
         raise

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -17,6 +18,7 @@ from ..errors import (
     PullbackError,
     ShapeError,
 )
+from .cuts import lost
 from .node import FREED, CallNode, Node, holders, new, note, number, where
 from .packing import pack_node
 from .several import SeveralNode, end_of
@@ -63,6 +65,8 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     out = new(cls)
     out._data = d
     out._node = record(op, tuple(parents), tuple(data), d, attrs, cls) if tracked else None
+    if tracked and out._node is None:
+        lost(op, tuple(parents), out)
     if op.view:
         from .inplace import link_view
 
@@ -207,6 +211,7 @@ def special(
         node.op = rule
     if now.lines:
         note(node).line = user_line()
+        written_down(node, d, parents, data)
     made = advance(node, reverse, cls) if now.accumulators else node
     if now.packing is not None and reverse:
         kept = op.keep(tuple(p is not None for p in parents))
@@ -225,6 +230,26 @@ def special_node(node: Any, op: Any, inputs: list[Any], outputs: list[Any]) -> N
             node.op = rule.holding(inputs, outputs)
     if now.lines:
         note(node).line = user_line()
+        for out in outputs:
+            written_down(node, getattr(out, "_data", out))
+
+
+holding: ContextVar[Callable[[Any], None] | None] = ContextVar("pullback_holding", default=None)
+"""What keeps the values that a recorded node needs from being written to; see `core.guards`."""
+
+
+def written_down(node: Any, d: Any, parents: Any = (), data: Any = ()) -> None:
+    """Tell the journal of a debug block, if it is kept, as what an operation was recorded."""
+    from .journal import current
+
+    hold = holding.get()
+    if hold is not None:
+        hold(node)
+
+    journal = current()
+    if journal is not None:
+        for out in d if isinstance(d, (tuple, list)) else (d,):
+            journal.recorded(node, out, parents, data)
 
 
 _PACKAGE = __file__[: -len("core/record.py")]  # the folder of this package

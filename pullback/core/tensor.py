@@ -79,10 +79,7 @@ class Tensor:
     @property
     def size(self) -> int:
         """The number of entries."""
-        total = 1
-        for length in self._data.shape:
-            total *= length
-        return total
+        return prod(self._data.shape)
 
     @property
     def device(self) -> Any:
@@ -306,7 +303,10 @@ class Tensor:
         >>> pb.tensor([1.0], requires_grad=True).detach().requires_grad
         False
         """
-        return wrap(self._out, self._data)
+        made = wrap(self._out, self._data)
+        if self._node is not None:
+            left(self._node, "detach", made)
+        return made
 
     def backward(
         self,
@@ -366,11 +366,11 @@ def _unpickled(cls: type, data: Any, requires_grad: bool) -> Any:
     return wrap(cls, data).requires_grad_(requires_grad)
 
 
-def _unseen(node: Node, by: str) -> None:
+def _unseen(node: Node, by: str, detached: Any = None) -> None:
     """Nobody follows tensors that leave yet."""
 
 
-left: Callable[[Node, str], None] = _unseen
+left: Callable[..., None] = _unseen
 """Set by `core.departures`: remembers that a tracked tensor's values left the library."""
 
 

@@ -9,6 +9,7 @@ after the node was recorded. Nothing is paid where nothing is written in place.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from ..arrays import adapters, is_array
@@ -32,6 +33,15 @@ def written(array: Any, by: str, *, line: bool = True) -> None:
     keeper = old[3] if old is not None else weakref.ref(owner, lambda _: _table.pop(key, None))
     count = old[4] + 1 if old is not None else 1
     _table[key] = (now, by, user_line() if line else "", keeper, count)
+    written_down(array, by)
+
+
+def _unseen(array: Any, by: str) -> None:
+    """Nobody keeps a journal yet."""
+
+
+written_down: Callable[[Any, str], None] = _unseen
+"""Set by `core.journal`: writes an in-place write down."""
 
 
 def version(array: Any) -> int:

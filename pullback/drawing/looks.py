@@ -38,6 +38,9 @@ LOOKS = {
     "custom": Look("plain", "#f3e9fb", "#7a37a8", 2.2, "9 3 2 3"),
     "backward": Look("band", "#fbf7e6", "#8a7413"),
     "order": Look("cut", "#ffffff", "#5b6675", 1.1, "5 3"),
+    "output": Look("pill", "#e6e9ee", "#1d2f45", 2.2),
+    "loose": Look("plain", "#ffffff", "#9aa3ad", 1.1, "1.5 3"),
+    "cut": Look("cut", "#fde7e7", "#c4161c", 2.4),
 }
 """Name of a look -> shape and colours."""
 
@@ -46,6 +49,8 @@ LINES = {
     "backward": Line("#a98f22"),
     "saved": Line("#a39b7a", "1.6 3", 1.6),
     "order": Line("#7b8794", "6 4", 1.1),
+    "loose": Line("#9aa3ad", "2 3", 1.1),
+    "cut": Line("#c4161c", "7 3", 2.0),
 }
 """Name of a line -> colour and dashes."""
 

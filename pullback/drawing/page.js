@@ -1,198 +1,3 @@
-"use strict";
-// The same sums as places.py, done anew when a group is folded; then moving, searching, telling.
-const data = JSON.parse(document.getElementById("data").textContent);
-const { sums, paint, levels, boxes, edges, lines } = data;
-const get = (id) => document.getElementById(id);
-const view = get("view"), world = get("world"), detail = get("detail");
-const XMLNS = "http://www.w3.org/2000/svg";
-const layerOf = (level, item) => level.items[item][2];
-const what = (level, item) => level.items[item][0];
-const slim = (level, item) => what(level, item) === "bend" || what(level, item) === "port";
-
-// Places ---------------------------------------------------------------------------------------
-
-function hiderOf(number) {
-  let found = -1;
-  for (let at = number; at > 0; at = levels[at].in[0]) if (levels[at].closed) found = at;
-  return found;
-}
-
-function extent(level, item) {
-  const [kind, key] = level.items[item];
-  if (kind === "box") return boxes[key].size;
-  if (kind !== "group") return [0, 0];
-  return levels[key].closed ? levels[key].size : levels[key].place.size;
-}
-
-function portShift(number, port) {
-  const level = levels[number];
-  return level.closed ? level.ports[port] : level.place.x[port] - level.place.size[0] / 2;
-}
-
-const shiftOf = (end) => Array.isArray(end) ? portShift(end[0], end[1]) : end;
-
-function spread(x, layer, wish, weights, margins) {
-  const shifts = [], pools = [];
-  let total = 0;
-  layer.forEach((item, p) => {
-    total += margins[item] + (p ? margins[layer[p - 1]] : 0);
-    shifts.push(total);
-  });
-  layer.forEach((item, p) => {
-    pools.push([(wish[p] - shifts[p]) * weights[p], weights[p], 1]);
-    while (pools.length > 1) {
-      const last = pools[pools.length - 1], before = pools[pools.length - 2];
-      if (before[0] * last[1] <= last[0] * before[1]) break;
-      pools.pop();
-      for (let i = 0; i < 3; i++) before[i] += last[i];
-    }
-  });
-  let p = 0;
-  for (const [wishes, weight, count] of pools)
-    for (let i = 0; i < count; i++, p++) x[layer[p]] = wishes / weight + shifts[p];
-}
-
-function upright(level, x) {
-  const found = new Map();
-  for (const chain of level.chains) {
-    const middle = chain.map((item) => x[item]).sort((a, b) => a - b)[Math.floor(chain.length / 2)];
-    for (const item of chain) found.set(item, middle);
-  }
-  return found;
-}
-
-function across(level, widths) {
-  const upper = level.items.map(() => []), lower = level.items.map(() => []);
-  for (const [above, below, start, end] of level.segments) {
-    const shift = shiftOf(end) - shiftOf(start);
-    const weight = sums.weights[slim(level, above) + slim(level, below)];
-    upper[below].push([above, -shift, weight]);
-    lower[above].push([below, shift, weight]);
-  }
-  const x = level.items.map(() => 0);
-  const margins = widths.map((w) => w / 2 + (w ? sums.between / 2 : sums.beside));
-  const all = (layer, value) => layer.map(() => value);
-  for (const layer of level.layers) spread(x, layer, all(layer, 0), all(layer, 1), margins);
-  for (let sweep = 0; sweep < sums.sweeps; sweep++) {
-    const straight = sweep >= sums.sweeps - sums.last ? upright(level, x) : new Map();
-    const sides = sweep >= sums.sweeps - sums.last ? [upper, lower] : [[upper, lower][sweep % 2]];
-    for (const layer of sweep % 2 ? [...level.layers].reverse() : level.layers) {
-      const wish = [], weights = [];
-      for (const item of layer) {
-        if (straight.has(item)) {
-          wish.push(straight.get(item));
-          weights.push(sums.upright);
-          continue;
-        }
-        let mean = 0, total = 0;
-        for (const side of sides) for (const [other, shift, w] of side[item]) {
-          mean += w * (x[other] + shift);
-          total += w;
-        }
-        wish.push(total ? mean / total : x[item]);
-        weights.push(total || 0.1);
-      }
-      spread(x, layer, wish, weights, margins);
-    }
-  }
-  return x;
-}
-
-function gap(level, number, slope) {
-  const inner = level.path.length > 0, last = level.layers.length - 1;
-  if (number === 1 && !level.layers[0].length) return inner ? sums.head : 0;
-  if (number === last && !level.layers[number].length) return inner ? sums.foot : 0;
-  return sums.gap + Math.min(sums.steepest, sums.slope * slope);
-}
-
-function placed(level) {
-  const place = { top: [], bottom: [] }, inner = level.path.length > 0;
-  const widths = level.items.map((_, n) => extent(level, n)[0]);
-  const x = across(level, widths);
-  const left = Math.min(...x.map((v, n) => v - widths[n] / 2), Infinity);
-  const side = inner ? sums.side : 0;
-  place.x = x.map((v) => v - left + side);
-  const right = Math.max(...place.x.map((v, n) => v + widths[n] / 2), 0);
-  place.lanes = right + (level.lanes ? 2 * sums.lane : 0);
-  let wide = place.lanes + level.lanes * sums.lane + side;
-  if (inner) wide = Math.max(wide, level.path.at(-1).length * sums.title + 3 * sums.side);
-  const slopes = level.layers.map(() => 0);
-  for (const [above, below, start, end] of level.segments) {
-    const dx = place.x[above] + shiftOf(start) - place.x[below] - shiftOf(end);
-    const at = layerOf(level, above);
-    slopes[at] = Math.max(slopes[at], Math.abs(dx));
-  }
-  let y = 0;
-  level.layers.forEach((layer, number) => {
-    if (number) y += gap(level, number, slopes[number - 1]);
-    place.top.push(y);
-    y += Math.max(0, ...layer.map((item) => extent(level, item)[1]));
-    place.bottom.push(y);
-  });
-  place.size = [wide, y];
-  return place;
-}
-
-function corner(number, item) {
-  const level = levels[number], [left, top] = level.origin;
-  return [left + level.place.x[item] - extent(level, item)[0] / 2,
-          top + level.place.top[layerOf(level, item)]];
-}
-
-function arrange() {
-  levels.forEach((level, number) => { level.hider = hiderOf(number); });
-  for (let n = levels.length - 1; n >= 0; n--)
-    if (levels[n].hider < 0) levels[n].place = placed(levels[n]);
-  levels[0].origin = [0, 0];
-  for (const level of levels.slice(1)) if (level.hider < 0) level.origin = corner(...level.in);
-}
-
-// Ways -----------------------------------------------------------------------------------------
-
-function border(number, item, x, down, leaves) {
-  const level = levels[number], top = corner(number, item)[1];
-  const bottom = top + extent(level, item)[1];
-  const edge = level.origin[1] + level.place.bottom[layerOf(level, item)];
-  if (leaves) return down ? [[x, bottom], [x, edge]] : [[x, top]];
-  if (down) return [[x, top - sums.straight], [x, top]];
-  return [[x, edge + sums.straight], [x, edge], [x, bottom]];
-}
-
-function passed(edge, [number, item, lane, arrives], first) {
-  const level = levels[number], down = edge.down;
-  if (what(level, item) === "port" && lane < 0 && (level.hider < 0 || level.hider === number)) {
-    const [outer, group] = level.in;
-    const x = levels[outer].origin[0] + levels[outer].place.x[group] + portShift(number, item);
-    return border(outer, group, x, down, !arrives);
-  }
-  if (level.hider >= 0) return [];
-  const [left, top] = level.origin, place = level.place, layer = layerOf(level, item);
-  if (lane >= 0) {
-    const below = Boolean(arrives) !== down;
-    return [[left + place.lanes + lane * sums.lane,
-             top + (below ? place.top[layer + 1] : place.bottom[layer - 1])]];
-  }
-  const x = left + place.x[item];
-  if (what(level, item) === "bend") {
-    const ys = [[x, top + place.top[layer]], [x, top + place.bottom[layer]]];
-    return down ? ys : ys.reverse();
-  }
-  return border(number, item, x + (first ? edge.from : edge.to), down, first);
-}
-
-const short = (v) => String(Math.round(v * 10) / 10);
-
-function pathOf(points) {
-  let [x, y] = points[0], text = `M${short(x)} ${short(y)}`;
-  for (const [nx, ny] of points.slice(1)) {
-    const middle = short((y + ny) / 2);
-    text += Math.abs(nx - x) < 0.05 ? `V${short(ny)}`
-      : `C${short(x)} ${middle} ${short(nx)} ${middle} ${short(nx)} ${short(ny)}`;
-    [x, y] = [nx, ny];
-  }
-  return text;
-}
-
 // Drawing --------------------------------------------------------------------------------------
 
 function made(parent, tag, attributes, text) {
@@ -203,10 +8,63 @@ function made(parent, tag, attributes, text) {
   return element;
 }
 
-const placedElements = [...get("boxes").children].map((element) => {
-  const [level, item] = element.dataset.at.split(" ").map(Number);
-  return { element, level, item, group: what(levels[level], item) === "group" };
-});
+// The same shapes as svg.py; an element is made when it is first seen.
+
+function outline(parent, name, wide, high) {
+  const look = looks[name], paint = { fill: look.fill, stroke: look.line,
+    "stroke-width": look.width, ...(look.dash ? { "stroke-dasharray": look.dash } : {}) };
+  if (look.shape === "cut") {
+    made(parent, "path", { d: `M8 0H${wide - 8}L${wide} 8V${high - 8}L${wide - 8} ${high}H8L0 ${
+      high - 8}V8z`, ...paint });
+    return;
+  }
+  const rx = look.shape === "pill" ? high / 2 : 3;
+  made(parent, "rect", { width: wide, height: high, rx, ...paint });
+  if (look.shape === "double")
+    made(parent, "rect", { x: 3, y: 3, width: wide - 6, height: high - 6, rx: 1.5, fill: "none",
+      stroke: look.line, "stroke-width": 0.9 });
+  if (look.shape === "band")
+    made(parent, "rect", { x: 1, y: 1, width: 8, height: high - 2, fill: "url(#hatch)" });
+}
+
+function write(parent, x, y, text, size, weight, fill) {
+  made(parent, "text", { x, y, "font-size": size, "font-weight": weight, fill,
+    "text-anchor": "middle" }, text);
+}
+
+function boxElement(outer, box) {
+  const [wide, high] = box.size, middle = wide / 2 + (looks[box.look].shape === "band" ? 4 : 0);
+  const element = made(outer, "g", { class: "box", "data-key": box.key, "data-look": box.look });
+  outline(element, box.look, wide, high);
+  write(element, middle, sums.pad + 11, box.title, sums.titleSize, 600, paint.ink);
+  box.rows.forEach((row, n) => {
+    write(element, middle, sums.pad + 25.5 + 13.5 * n, row, sums.rowSize, 400, paint.faint);
+  });
+}
+
+function groupElement(outer, level) {
+  const [wide, high] = level.size, [name, count] = level.text;
+  const element = made(outer, "g", { class: "closed", "data-group": level.path.join("/") });
+  for (const d of [4, 2, 0])
+    made(element, "rect", { x: d, y: d, width: wide, height: high, rx: 5, fill: paint.ground[1],
+      stroke: paint.faint });
+  write(element, wide / 2, sums.pad + 11, `▸ ${name}`, sums.titleSize, 600, paint.ink);
+  write(element, wide / 2, sums.pad + 25.5, count, sums.rowSize, 400, paint.faint);
+}
+
+const things = levels.flatMap((level, number) => level.items.flatMap(([kind, key], item) => (
+  kind === "box" || kind === "group" ? [{ level: number, item, key, group: kind === "group",
+    element: null }] : [])));
+
+function elementOf(thing) {
+  if (thing.element !== null) return thing.element;
+  thing.element = made(get("boxes"), "g", {});
+  if (thing.group) groupElement(thing.element, levels[thing.key]);
+  else boxElement(thing.element, boxes[thing.key]);
+  listen(thing);
+  marked(thing);
+  return thing.element;
+}
 
 function drawFrames() {
   levels.forEach((level, number) => {
@@ -254,10 +112,14 @@ function drawLabel(edge, x, y) {
 
 function draw() {
   arrange();
-  for (const { element, level, item, group } of placedElements) {
-    const seen = levels[level].hider < 0 && (!group || levels[levels[level].items[item][1]].closed);
-    element.style.display = seen ? "" : "none";
-    if (seen) element.setAttribute("transform", `translate(${corner(level, item).map(short)})`);
+  for (const thing of things) {
+    const { level, item, key, group } = thing;
+    const seen = levels[level].hider < 0 && (!group || levels[key].closed);
+    if (!seen && thing.element === null) continue;
+    const { style } = elementOf(thing);
+    style.display = seen ? "" : "none";
+    if (seen)
+      thing.element.setAttribute("transform", `translate(${corner(level, item).map(short)})`);
   }
   for (const id of ["frames", "names", "lines", "labels"]) get(id).replaceChildren();
   drawFrames();
@@ -354,46 +216,47 @@ function keep(box) {
   tell(kept);
 }
 
-for (const { element, level, item, group } of placedElements) {
-  const key = levels[level].items[item][1];
+function listen({ element, key, group }) {
   if (group) {
     element.addEventListener("click", () => { if (!moved) fold(key, false); });
-    continue;
+    return;
   }
   element.addEventListener("pointerenter", () => { if (kept === null && !drag) tell(key); });
   element.addEventListener("pointerleave", () => { if (kept === null) tell(null); });
   element.addEventListener("click", () => { if (!moved) keep(key); });
 }
 
+let searching = false, found = new Set(), holding = new Set();
+
+function marked({ element, key, group }) {
+  const match = group ? holding.has(key) : found.has(key);
+  element.firstElementChild.classList.toggle("match", searching && match);
+  element.firstElementChild.classList.toggle("here", !group && matches[current] === key);
+  element.classList.toggle("faded", searching && !match);
+}
+
 function mark() {
-  const searching = get("search").value.trim() !== "", found = new Set(matches);
-  for (const { element, level, item, group } of placedElements) {
-    const key = levels[level].items[item][1];
-    const match = group ? matches.some((m) => holds(key, m)) : found.has(key);
-    element.firstElementChild.classList.toggle("match", searching && match);
-    element.firstElementChild.classList.toggle("here", !group && matches[current] === key);
-    element.classList.toggle("faded", searching && !match);
-  }
+  searching = get("search").value.trim() !== "";
+  found = new Set(matches);
+  holding = new Set();
+  for (const match of matches)
+    for (let at = levelOf.get(match)[0]; at > 0 && !holding.has(at); at = levels[at].in[0])
+      holding.add(at);
+  for (const thing of things) if (thing.element !== null) marked(thing);
   get("found").textContent = !searching ? "" : !matches.length ? "nothing found"
     : current < 0 ? `${matches.length} found` : `${current + 1} of ${matches.length}`;
 }
 
 const levelOf = new Map();
-for (const { level, item, group } of placedElements)
-  if (!group) levelOf.set(levels[level].items[item][1], [level, item]);
+for (const { level, item, key, group } of things) if (!group) levelOf.set(key, [level, item]);
 
-function holds(group, box) {
-  for (let at = levelOf.get(box)[0]; at > 0; at = levels[at].in[0]) if (at === group) return true;
-  return false;
-}
+const texts = boxes.map((box) => [box.key, box.title, ...box.rows, box.more].join(" ").toLowerCase());
 
 function search() {
   const words = get("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   current = -1;
-  matches = !words.length ? [] : boxes.map((box, n) => n).filter((n) => {
-    const text = `${boxes[n].key} ${boxes[n].text}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  matches = !words.length ? [] : boxes.map((box, n) => n).filter(
+    (n) => words.every((word) => texts[n].includes(word)));
   mark();
 }
 

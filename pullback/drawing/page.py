@@ -10,8 +10,21 @@ from importlib.resources import files
 from typing import Any
 
 from .levels import Level
-from .looks import FAINT, FONT, FRAME, GROUND, INK, LETTER, LINES, PAPER, SMALL, TITLE
-from .picture import Path, Picture
+from .looks import (
+    FAINT,
+    FONT,
+    FRAME,
+    GROUND,
+    INK,
+    LETTER,
+    LINES,
+    LOOKS,
+    PAPER,
+    ROW,
+    SMALL,
+    TITLE,
+)
+from .picture import Box, Path, Picture, unique
 from .places import (
     BESIDE,
     BETWEEN,
@@ -28,44 +41,34 @@ from .places import (
     UPRIGHT,
     WEIGHTS,
 )
-from .svg import Drawing, box_of, closed_of, definitions, legend_of
+from .sizes import PAD_Y, closed_text, lines_of, title_of
+from .svg import Drawing, definitions, legend_of
 
 _SUMS = {
     "beside": BESIDE, "between": BETWEEN, "foot": FOOT, "gap": GAP, "head": HEAD, "lane": LANE,
     "last": LAST, "side": SIDE, "slope": SLOPE, "steepest": STEEPEST, "straight": STRAIGHT,
     "sweeps": SWEEPS, "upright": UPRIGHT,
     "weights": WEIGHTS, "title": TITLE * LETTER, "small": SMALL * LETTER,
+    "pad": PAD_Y, "titleSize": TITLE, "rowSize": ROW,
 }
-_PAINT = {"frame": FRAME, "ground": GROUND, "faint": FAINT, "paper": PAPER}
+_PAINT = {"frame": FRAME, "ground": GROUND, "faint": FAINT, "paper": PAPER, "ink": INK}
 
 
 def page(picture: Picture, closed: Collection[Path] = ()) -> str:
-    """The text of a page: one file, which refers to nothing outside.
+    r"""The text of a page: one file, which refers to nothing outside.
 
     closed   the groups that are folded to begin with
 
     >>> from pullback.drawing import Box
-    >>> page(Picture([Box("a", "<first>")], [])).count("&lt;first&gt;")
+    >>> page(Picture([Box("a", "<first>")], [])).count("\\u003cfirst>")
     1
     """
     drawing = Drawing(picture, closed)
-    boxes = []
-    for level in drawing.levels.levels:
-        for number, item in enumerate(level.items):
-            if item.what == "box":
-                box = picture.boxes[item.number]
-                element = box_of(box, drawing.sizes.boxes[box.key], told=False)
-                boxes.append(f'<g data-at="{level.number} {number}">{element}</g>')
-    groups = [
-        f'<g data-at="{at[0]} {at[1]}">{closed_of(drawing, drawing.levels.levels[number])}</g>'
-        for number, at in drawing.places.item.items()
-    ]
     legend, size = legend_of(picture, 760.0)
     parts = {
         "TITLE": escape(picture.title or "Graph"), "STYLE": _style(), "DEFINITIONS": definitions(),
-        "BOXES": "\n".join([*boxes, *groups]), "LEGEND": "".join(legend),
-        "LEGEND_WIDTH": f"{size[0]:g}", "LEGEND_HEIGHT": f"{size[1]:g}",
-        "DATA": _json(_data(drawing)), "PROGRAM": _read("page.js"),
+        "LEGEND": "".join(legend), "LEGEND_WIDTH": f"{size[0]:g}", "LEGEND_HEIGHT": f"{size[1]:g}",
+        "DATA": _json(_data(drawing)), "PROGRAM": _read("places.js") + _read("page.js"),
     }
     return _filled(_read("page.html"), parts)
 
@@ -98,34 +101,39 @@ def _json(data: Any) -> str:
 
 
 def _data(drawing: Drawing) -> dict[str, Any]:
-    """What the program of the page lays out, in lists of numbers."""
+    """What the program of the page lays out, in lists, whose order `places.js` knows."""
     picture, levels, sizes = drawing.picture, drawing.levels, drawing.sizes
-    places = {box.key: n for n, box in enumerate(picture.boxes)}
+    numbers = {box.key: n for n, box in enumerate(picture.boxes)}
+    labels = unique(edge.label for edge in picture.edges)
+    of_label = {label: n for n, label in enumerate(labels)}
     return {
-        "sums": _SUMS, "paint": _PAINT,
+        "sums": _SUMS, "paint": _PAINT, "labels": labels,
         "lines": {name: line._asdict() for name, line in LINES.items()},
-        "levels": [_level(drawing, level) for level in levels.levels],
-        "boxes": [
-            {"key": box.key, "text": " ".join([box.title, *box.rows]), "detail": box.detail,
-             "size": sizes.boxes[box.key]}
-            for box in picture.boxes
-        ],
+        "looks": {name: look._asdict() for name, look in LOOKS.items()},
+        "levels": [_level(drawing, level, numbers) for level in levels.levels],
+        "boxes": [_box(box, sizes.boxes[box.key]) for box in picture.boxes],
         "edges": [
-            {"tail": places[edge.tail], "head": places[edge.head], "label": edge.label,
-             "look": edge.look, "labelled": sizes.labelled[n], "down": levels.down[n],
-             "from": sizes.tails[n], "to": sizes.heads[n],
-             "way": [[s.level, s.item, s.lane, int(s.arrives)] for s in levels.ways[n]]}
+            [numbers[edge.tail], numbers[edge.head], of_label[edge.label], edge.look,
+             int(sizes.labelled[n]), int(levels.down[n]), sizes.tails[n], sizes.heads[n],
+             [[s.level, s.item, s.lane, int(s.arrives)] for s in levels.ways[n]]]
             for n, edge in enumerate(picture.edges)
         ],
     }
 
 
-def _level(drawing: Drawing, level: Level) -> dict[str, Any]:
+def _box(box: Box, size: tuple[float, float]) -> list[Any]:
+    """A box; its last part is what is searched, and not drawn in full."""
+    title, rows = title_of(box), lines_of(box)
+    more = "" if (title, rows) == (box.title, [*box.rows]) else " ".join([box.title, *box.rows])
+    return [box.key, title, rows, box.look, box.detail, size, more]
+
+
+def _level(drawing: Drawing, level: Level, numbers: dict[str, int]) -> dict[str, Any]:
     sizes, places = drawing.sizes, drawing.places
-    numbers = {box.key: n for n, box in enumerate(drawing.picture.boxes)}
     return {
         "path": level.path, "closed": level.path in places.closed, "lanes": level.lanes,
         "in": places.item.get(level.number), "size": sizes.closed.get(level.number),
+        "text": closed_text(drawing.levels, level) if level.path else None,
         "items": [
             [item.what, numbers[str(item.key)] if item.what == "box" else item.key, item.layer]
             for item in level.items

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,6 +21,7 @@ class Box:
     look    one of `looks.LOOKS`
     group   the groups it is in, from the outermost
     detail  what is told of it on request: any text, of any length
+    facts   (column, what stands there) for the text form; where there are none, `rows` stand there
     """
 
     key: str
@@ -29,6 +30,7 @@ class Box:
     look: str = "operation"
     group: Path = ()
     detail: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,18 @@ class Picture:
             seen += alike[min(fit)] * (min(fit) - 1)
             opened = {p for p in closed if parts[p] == min(fit)}
             closed = (closed - opened).union(*[inner[p] for p in opened])
+
+
+def seen_as(box: Box, closed: Collection[Path]) -> Path | None:
+    """The outermost closed group that a box is in; None where it is seen itself.
+
+    >>> seen_as(Box("a", "a", group=("g", "h")), {("g", "h")})
+    ('g', 'h')
+    """
+    if not closed:
+        return None
+    paths = (box.group[: depth + 1] for depth in range(len(box.group)))
+    return next((path for path in paths if path in closed), None)
 
 
 def common(some: Path, other: Path) -> Path:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property
-from html import escape
-from pathlib import Path
 from typing import Any
 
 from ..arrays.symbol import Symbol
@@ -16,17 +13,14 @@ from ..custom.calls import HandWritten
 from ..custom.function_op import FunctionOp
 from ..custom.gradient import CustomGradient
 from ..custom.override import Overridden
-from ..drawing import Box, Edge, Picture, page, svg
+from ..drawing import Box, Drawn, Edge, Picture
+from ..drawing.drawn import FORMATS
 from ..errors import ArgumentError, ArgumentTypeError
 from .listing import line_text, shape_text
 from .operation import Operation
 
 SHOWN = ("type", "shape", "dtype")
 """What a box says besides the name, unless asked otherwise."""
-FEW = 90
-"""The most boxes that are drawn without folding scopes."""
-SEEN = 40
-"""Where scopes are folded: how many boxes are seen, if possible."""
 ROWS = 3
 """The most outputs that a box lists."""
 
@@ -46,65 +40,14 @@ _LINES = {
 }
 
 
-class GraphPicture:
-    """A picture of a graph, which a notebook shows.
-
-    svg    the text of an SVG picture
-    html   the text of a page that zooms, searches and folds
-    """
-
-    def __init__(self, picture: Picture, format: str, fold: bool | None) -> None:
-        self.picture, self.format = picture, format
-        most = len(picture.boxes)
-        if fold or (fold is None and most > FEW):
-            most = 0 if fold else SEEN
-        self.folded = picture.folded(most)
-        """The groups that are drawn as one box, to begin with."""
-
-    @cached_property
-    def svg(self) -> str:
-        """One picture in one text, which refers to nothing outside."""
-        return svg(self.picture, self.folded)
-
-    @cached_property
-    def html(self) -> str:
-        """One page in one text, which refers to nothing outside."""
-        return page(self.picture, self.folded)
-
-    def save(self, path: Any) -> Path:
-        """Write the picture into a file, as its name says: `.svg` or `.html`; the path.
-
-        Raises `ArgumentError` for another ending.
-        """
-        target = Path(path)
-        if target.suffix not in (".svg", ".html"):
-            raise ArgumentError("save of a picture", "a name that ends in .svg or .html",
-                                repr(target.name))
-        target.write_text(self.svg if target.suffix == ".svg" else self.html, encoding="utf-8")
-        return target
-
-    def _repr_svg_(self) -> str | None:
-        return self.svg if self.format == "svg" else None
-
-    def _repr_html_(self) -> str | None:
-        if self.format != "html":
-            return None
-        return (
-            '<iframe style="width:100%;height:640px;border:1px solid #ccc" '
-            f'srcdoc="{escape(self.html)}"></iframe>'
-        )
-
-    def __repr__(self) -> str:
-        return f"<picture of {len(self.picture.boxes)} operations>"
-
-
 def draw(
     graph: Any, targets: Any = None, *, between: Any = None, format: str = "svg",
     show: Collection[str] = SHOWN, fold: bool | None = None,
-) -> GraphPicture:
+) -> Drawn:
     """A picture of a graph; `Graph.draw` says more."""
-    if format not in ("svg", "html"):
-        raise ArgumentError("argument `format` of draw", '"svg" or "html"', repr(format))
+    if format not in FORMATS:
+        raise ArgumentError("argument `format` of draw", f"one of {', '.join(FORMATS)}",
+                            repr(format))
     if isinstance(show, str) or not set(show) <= {*SHOWN, "line"}:
         raise ArgumentError(
             "argument `show` of draw", f"some of {', '.join(SHOWN)}, line", repr(show),
@@ -112,7 +55,7 @@ def draw(
         )
     ends = [] if targets is None else _tensors(graph, targets, "targets")
     operations = _chosen(graph, ends if targets is not None else None, between)
-    return GraphPicture(picture_of(graph, operations, show, ends), format, fold)
+    return Drawn(picture_of(graph, operations, show, ends), format, fold)
 
 
 def picture_of(

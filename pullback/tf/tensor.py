@@ -86,7 +86,8 @@ class Members:
 
     def numpy(self) -> Any:
         """The values as a NumPy array of its own; a NumPy number where there are no axes."""
-        return numpy.array(self._data)[()]
+        own: Any = self
+        return numpy.array(own._leave(".numpy()"))[()]
 
     def ref(self) -> Reference:
         """What sets and dictionaries take in place of a tensor.
@@ -116,7 +117,8 @@ class Members:
         if self._data.shape:
             raise ArgumentTypeError(f"`{who}` of a tensor", "no axes", f"shape {self.shape}",
                                     "take one entry")
-        return self._data
+        own: Any = self
+        return own._leave(f"{who}()")[()]
 
     def __getitem__(self, index: Any) -> Any:
         if index.__class__ is not int:

@@ -201,7 +201,7 @@ class Tensor(CoreTensor):
                 "numpy() of a tensor that requires grad", "a tensor without history",
                 "one whose gradient would be lost", "use x.detach().numpy()",
             ))
-        return numpy.asarray(self._data)
+        return self._leave(".numpy()")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return numpy.array(self.numpy(), dtype=dtype, copy=copy)
@@ -209,7 +209,7 @@ class Tensor(CoreTensor):
     def item(self) -> Any:
         """The one entry as a Python number."""
         try:
-            return numpy.asarray(self._data).item()
+            return self._leave(".item()").item()
         except ValueError:
             raise as_runtime(ArgumentError(
                 "item() of a tensor", "one entry", f"{self.numel()}", "use tolist(), or index it"
@@ -217,7 +217,7 @@ class Tensor(CoreTensor):
 
     def tolist(self) -> Any:
         """The entries as nested lists of Python numbers."""
-        return numpy.asarray(self._data).tolist()
+        return self._leave(".tolist()").tolist()
 
     def __bool__(self) -> bool:
         return bool(self.item()) if self.numel() == 1 else self._not_a_condition()

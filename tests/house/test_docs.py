@@ -16,10 +16,16 @@ import pytest
 
 from tests.house.sources import ROOT, module_of, name_of, python_files
 
-DOCUMENTS = [p for p in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if p.exists()]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINKING = [
+    *DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md",
+    *sorted(p for f in ("pullback", "examples", "benchmarks") for p in (ROOT / f).rglob("*.md")),
+]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SETTING = re.compile(r"^<!-- run with (\w+)=(\S+) -->$", re.MULTILINE)
-LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
+FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def blocks(path: Path) -> list[tuple[int, str]]:
@@ -59,12 +65,29 @@ def test_the_blocks_of_a_document_run_in_order(
         run_block(code, names, str(path), line)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def anchors(path: Path) -> set[str]:
+    """The anchors of a page's headings, as viewers of repositories make them."""
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    return {
+        re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+        for heading in HEADING.findall(text)
+    }
+
+
+def test_anchors_are_those_of_repository_viewers(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Two `a_b` words!\n```python\n# none\n```\n### Größe (ValueError)\n", "utf-8")
+    assert anchors(page) == {"two-a_b-words", "größe-valueerror"}
+
+
+@pytest.mark.parametrize("path", LINKING, ids=name_of)
 def test_links_lead_somewhere(path: Path) -> None:
-    broken = [
-        link for link in LINK.findall(path.read_text(encoding="utf-8"))
-        if not (path.parent / link).exists()
-    ]
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    broken = []
+    for link, anchor in LINK.findall(text):
+        place = path.parent / link if link else path
+        if not place.exists() or (anchor and anchor not in anchors(place)):
+            broken.append(f"{link}#{anchor}")
     assert not broken
 
 

@@ -1,0 +1,84 @@
+"""`Finding`: what a law found out about a function, in one case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Status = Literal["passed", "failed", "not applicable"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One case of one law: that it holds, that it does not apply, or what is wrong.
+
+    law         its name; filled in by `check`
+    status      "passed", "failed" or "not applicable"
+    path        how the function was used: "eager", "jvp", "vmap", "function", …
+    dtype       in which dtype
+    reason      why a law does not apply; or, of one that holds, a remark ("in float32")
+    who, expected, got, fix   the message of a failure, as in every error of the library
+    inputs      the smallest failing input: an array for each differentiated argument
+    wanted, seen   arrays to be compared side by side, expected and got
+    difference  the largest difference between them
+
+    >>> finding = failed("gradient of `f`", "2.0", "1.0", "multiply by two")
+    >>> finding.ok, print(finding.message)
+    gradient of `f`
+      expected: 2.0
+      got:      1.0
+      fix:      multiply by two
+    (False, None)
+    """
+
+    status: Status
+    law: str = ""
+    path: str = "eager"
+    dtype: str = ""
+    reason: str = ""
+    who: str = ""
+    expected: str = ""
+    got: str = ""
+    fix: str = ""
+    inputs: tuple[Any, ...] | None = None
+    wanted: Any = None
+    seen: Any = None
+    difference: float | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.status != "failed"
+
+    @property
+    def message(self) -> str:
+        """The failure in the shape who / expected / got / fix; the remark of any other finding."""
+        if self.ok:
+            return self.reason
+        lines = [self.who]
+        for label, text in (("expected:", self.expected), ("got:", self.got), ("fix:", self.fix)):
+            if text:
+                lines.append(f"  {label:<9} {text}")
+        return "\n".join(lines)
+
+
+def passed(remark: str = "", *, path: str = "eager", dtype: str = "") -> Finding:
+    """The law holds in this case."""
+    return Finding("passed", path=path, dtype=dtype, reason=remark)
+
+
+def not_applicable(reason: str, *, path: str = "eager", dtype: str = "") -> Finding:
+    """The law has nothing to say about this function, for a reason."""
+    return Finding("not applicable", path=path, dtype=dtype, reason=reason)
+
+
+def failed(
+    who: str, expected: str, got: str, fix: str = "", *, path: str = "eager", dtype: str = "",
+    inputs: Any = None, wanted: Any = None, seen: Any = None, difference: float | None = None,
+) -> Finding:
+    """The law is broken in this case."""
+    return Finding(
+        "failed", path=path, dtype=dtype, who=who, expected=expected, got=got, fix=fix,
+        inputs=None if inputs is None else tuple(inputs), wanted=wanted, seen=seen,
+        difference=difference,
+    )

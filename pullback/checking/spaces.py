@@ -1,0 +1,124 @@
+"""The laws about dtypes and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+
+from .case import Case, real_name, wide
+from .differences import EPS
+from .finding import Finding, failed, not_applicable, passed
+from .laws import law
+from .numeric import ready, short, wrong, wrong_gradient
+from .shrinking import shrunk
+from .subject import Subject, in_dtype, numpy_of
+
+REAL = ("float64", "float32", "float16", "bfloat16")
+
+
+@law("dtypes", "A gradient of another shape or dtype than its input, or imprecise in some dtype.")
+def check_dtypes(subject: Subject) -> Iterator[Finding]:
+    """Every dtype that is declared, or else every real one that is taken."""
+    if not ready(subject):
+        yield not_applicable("no point was found where the function is smooth and finite")
+        return
+    declared = subject.dtypes
+    for dtype in declared or REAL:
+        point = _castable(subject, dtype)
+        if point is None or not subject.accepts(point):
+            if declared is None:
+                yield not_applicable("the function does not take it", dtype=dtype)
+            else:
+                yield failed(
+                    f"`{subject.name}` in {dtype}", "a value, as this dtype is declared",
+                    "an error of the function itself", "declare the dtypes that it takes",
+                    dtype=dtype,
+                )
+            continue
+        yield from _in_dtype(subject, dtype, point)
+
+
+def _castable(subject: Subject, dtype: str) -> Any:
+    try:
+        return subject.cast(dtype)
+    except Exception:  # the library of the arrays does not have it
+        return None
+
+
+def _in_dtype(subject: Subject, dtype: str, point: list[Any]) -> Iterator[Finding]:
+    case = Case(subject, point, 11)
+    if not case.finite:
+        yield not_applicable("its values are not finite there", dtype=dtype)
+        return
+    weights = [wide(numpy.asarray(case.rng.standard_normal(v.shape))) for v in case.outs]
+    gradients = case.pulling[1](case.spread(weights))
+    for i, (x, g) in enumerate(zip(point, gradients, strict=True)):
+        if tuple(g.shape) != tuple(x.shape) or g.dtype != x.dtype:
+            yield failed(
+                f"gradient of `{subject.name}` in {subject.names[i]}",
+                f"shape {tuple(x.shape)} and dtype {x.dtype}, as the input's",
+                f"shape {tuple(g.shape)} and dtype {g.dtype}", dtype=dtype, inputs=case.entries,
+            )
+            return
+    yield _compared(case, dtype, weights, [wide(numpy_of(g)) for g in gradients])
+
+
+def _compared(case: Case, dtype: str, weights: list[Any], seen: list[Any]) -> Finding:
+    """Gradients in a dtype against those in double precision, at the same numbers."""
+    subject, eps = case.subject, EPS[real_name(case.point[0])]
+    if eps < 1e-12:
+        if case.true.found and wrong(case):
+            return wrong_gradient(shrunk(case, wrong))
+        return passed("against differences", dtype=dtype)
+    exact = [in_dtype(x, e, str(e.dtype)) for x, e in zip(case.point, case.entries, strict=True)]
+    if not subject.accepts(exact):
+        return passed("shapes and dtypes only: it does not take double precision", dtype=dtype)
+    high = Case(subject, exact, 11)
+    wanted = high.pulled([wide(numpy_of(u)) for u in case.spread(weights) if u is not None])
+    moved = [in_dtype(x, e * (1 + 2 * eps * high.rng.standard_normal(e.shape)), str(e.dtype))
+             for x, e in zip(exact, case.entries, strict=True)]
+    near = Case(subject, moved, 11).pulled(weights)
+    for i, (w, s, n) in enumerate(zip(wanted, seen, near, strict=True)):
+        if not (numpy.isfinite(w).all() and numpy.isfinite(n).all()):
+            continue
+        size = max(float(numpy.abs(v).max(initial=0)) for v in wanted)
+        allowed = 100 * eps * size + 20 * float(numpy.abs(n - w).max(initial=0))
+        apart = float(numpy.abs(w - s).max(initial=0))
+        if not apart <= allowed and float(numpy.abs(w).max(initial=0)) < numpy.finfo("e").max:
+            return failed(
+                f"gradient of `{subject.name}` in {subject.names[i]}, in {dtype}",
+                f"as in double precision: {short(w)}", short(s),
+                "compute the gradient in no narrower dtype than its input's", dtype=dtype,
+                inputs=case.entries, wanted=w, seen=s, difference=apart,
+            )
+    return passed("against double precision", dtype=dtype)
+
+
+@law("cotangent dtype", "A rule that fails, or answers in another dtype, for another's cotangent.")
+def check_cotangent_dtype(subject: Subject) -> Iterator[Finding]:
+    """A float32 cotangent for an output of another dtype."""
+    if not ready(subject):
+        yield not_applicable("no point was found where the function is smooth and finite")
+        return
+    case = ready(subject)[0]
+    given = [
+        None if u is None else in_dtype(
+            u, numpy_of(u), "complex64" if numpy_of(u).dtype.kind == "c" else "float32")
+        for u in case.spread(case.weights)
+    ]
+    wanted = case.pulled([wide(numpy_of(u)) for u in given if u is not None])
+    for i, (x, w, g) in enumerate(zip(case.point, wanted, case.pulling[1](given), strict=True)):
+        s = wide(numpy_of(g))
+        size = float(numpy.abs(w).max(initial=0))
+        apart = float(numpy.abs(w - s).max(initial=0))
+        if g.dtype != x.dtype or not apart <= case.tolerance(size) + 1e-6 * size:
+            yield failed(
+                f"gradient of `{subject.name}` in {subject.names[i]}, of a float32 cotangent",
+                f"dtype {x.dtype}: {short(w)}", f"dtype {g.dtype}: {short(s)}",
+                "do not decide by the dtype of the cotangent", inputs=case.entries, wanted=w,
+                seen=s, difference=apart,
+            )
+            return
+    yield passed("of a float32 cotangent")

@@ -1,0 +1,234 @@
+"""`Subject`: a function under test and its examples, and every way to ask it for derivatives.
+
+Its *point* is a list of raw arrays, one for each differentiated leaf among the arguments (real
+and complex numbers and arrays); whatever else is among the arguments is handed to the function as
+it is. Cotangents are a list too, of a raw array for each output, None where an output has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy
+
+from ..arrays import adapters, is_array
+from ..core.forward import untracked
+from ..core.tensor import Tensor, is_inexact, raw, wrap
+from ..trees import Present, flatten
+from .naming import names_of
+from .steady import steady
+
+Point = list[Any]
+Cotangents = list[Any]
+
+
+class Subject:
+    """A function, the arguments to check it at, and what its author says about it.
+
+    f            the function; `reference` is the surrogate, or f itself
+    examples, keywords   its arguments: numbers, arrays, Tensors, structures, anything else
+    order        up to which order its derivatives are said to be right: 1 or 2
+    dtypes       names of the dtypes it is said to take, or None
+    seed         of everything that is drawn
+    """
+
+    def __init__(
+        self, f: Callable[..., Any], examples: Sequence[Any],
+        keywords: Mapping[str, Any] | None = None, *, surrogate: Callable[..., Any] | None = None,
+        order: int = 2, dtypes: Sequence[str] | None = None, seed: int = 0, name: str = "",
+        rtol: float | None = None, atol: float | None = None,
+    ) -> None:
+        self.f, self.surrogate = f, surrogate
+        self.order, self.dtypes, self.seed = order, dtypes, seed
+        self.rtol, self.atol = rtol, atol
+        if isinstance(f, type) and hasattr(f, "apply"):
+            self.f = f.apply
+        self.name = name or getattr(f, "__name__", type(f).__name__)
+        self.args, self.keywords = tuple(examples), dict(keywords or {})
+        self.kept: dict[str, Any] = {}  # what laws share
+        self.leaves, self._rebuild = flatten((tuple(examples), dict(keywords or {})))
+        self.wanted = [i for i, x in enumerate(self.leaves) if _has_derivative(x)]
+        self._classes = [_class_of(self.leaves[i]) for i in self.wanted]
+
+    # What goes in -----------------------------------------------------------------------------
+
+    @property
+    def point(self) -> Point:
+        """The examples' differentiated leaves, as raw arrays (numbers as arrays of shape ()).
+
+        Copies, where they can be written to: a function that writes spoils nobody's arrays.
+        """
+        given = [raw(Tensor(self.leaves[i])) for i in self.wanted]
+        return [x.copy(order="K") if isinstance(x, numpy.ndarray) else x for x in given]
+
+    def rng(self, salt: int = 0) -> numpy.random.Generator:
+        """Random numbers that are the same in every check of this seed."""
+        return numpy.random.default_rng([self.seed, salt])
+
+    def draw(self, rng: numpy.random.Generator, spread: float = 0.1) -> Point:
+        """A point near the examples: each entry changed a little, so that the domain is kept."""
+        return self.near(self.point, rng, spread)
+
+    def near(self, point: Point, rng: numpy.random.Generator, spread: float = 0.1) -> Point:
+        """A point near another one."""
+        moved = []
+        for x in point:
+            values = numpy_of(x)
+            scale = spread * numpy.minimum(1.0, 0.01 + numpy.abs(values))
+            moved.append(like(x, values + scale * random_like(values, rng)))
+        return moved
+
+    def cotangents(self, outs: Sequence[Any], rng: numpy.random.Generator) -> Cotangents:
+        """A random cotangent for each output, never ones; None for integers and booleans."""
+        return [
+            like(raw(o), random_like(numpy_of(o), rng)) if is_inexact(raw(o)) else None
+            for o in outs
+        ]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What the differentiated leaves are called in messages."""
+        every = names_of(self.args, self.keywords)
+        return [every[i] for i in self.wanted]
+
+    def cast(self, dtype: str) -> Point:
+        """The examples in a dtype: complex ones in the complex dtype of its precision."""
+        wanted_complex = dtype.startswith("complex")
+        any_complex = any(numpy_of(x).dtype.kind == "c" for x in self.point)
+        real = {"complex128": "float64", "complex64": "float32"}.get(dtype, dtype)
+        made = []
+        for x in self.point:
+            values, kind = numpy_of(x), real
+            if values.dtype.kind == "c" or (wanted_complex and not any_complex):
+                kind = {"float64": "complex128"}.get(real, "complex64")
+                if values.dtype.kind != "c":
+                    values = values + 0.3j * random_like(values, self.rng(5))
+            made.append(in_dtype(x, values, kind))
+        return made
+
+    @cached_property
+    def best(self) -> Point:
+        """The examples in double precision, or as they are if the function refuses that."""
+        point = self.cast("float64")
+        return point if self.accepts(point) else self.point
+
+    def accepts(self, point: Point) -> bool:
+        """Whether the function itself, with no derivative, takes a point."""
+        try:
+            self.values(point)
+        except Exception:  # whatever it is, it refuses
+            return False
+        return True
+
+    # What comes out ---------------------------------------------------------------------------
+
+    def tensors(self, point: Point, *, requires_grad: bool = False) -> list[Tensor]:
+        """The point as Tensors of the examples' classes (those of a door stay so)."""
+        made = [wrap(cls, x) for cls, x in zip(self._classes, point, strict=True)]
+        return [t.requires_grad_() for t in made] if requires_grad else made
+
+    def tensors_like(self, spaces: Sequence[Any], values: Sequence[Any]) -> list[Tensor]:
+        """Tensors of values, in the libraries and dtypes of others: the point's, then further."""
+        classes = [*self._classes, *(Tensor for _ in spaces)]
+        return [
+            wrap(cls, like(x, v))
+            for cls, x, v in zip(classes, spaces, values, strict=False)
+        ]
+
+    def arguments(self, tensors: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and keyword arguments with these in the differentiated places."""
+        leaves = list(self.leaves)
+        for i, t in zip(self.wanted, tensors, strict=True):
+            leaves[i] = t
+        args, keywords = self._rebuild(leaves)
+        return args, keywords
+
+    def of(self, *tensors: Any) -> list[Any]:
+        """What f makes of these in the differentiated places: a Tensor an output, no None."""
+        return self.run(self.f, tensors)
+
+    def run(self, f: Callable[..., Any], tensors: Sequence[Any]) -> list[Any]:
+        """What a function makes of these in the differentiated places."""
+        args, keywords = self.arguments(tensors)
+        outs = Present(f(*args, **keywords)).leaves
+        return [o if isinstance(o, Tensor) else Tensor(o) for o in outs]
+
+    def values(self, point: Point) -> list[Any]:
+        """The outputs at a point, as raw arrays."""
+        with steady(self.seed):
+            return [raw(o) for o in self.of(*self.tensors(point))]
+
+    def pulling(self, point: Point) -> tuple[list[Any], Callable[..., list[Any]]]:
+        """The outputs at a point, raw, and the function from cotangents to gradients, raw.
+
+        It takes, too, the seed of what is drawn in the rules, which is not the forward's.
+        """
+        from ..transforms.reverse import vjp
+
+        with steady(self.seed):
+            outs, pull = vjp(self.of, *self.tensors(point))
+
+        def pulled(gs: Cotangents, seed: int = 1) -> list[Any]:
+            with steady(self.seed + seed):
+                return [raw(g) for g in pull(gs)]
+
+        return [raw(o) for o in outs], pulled
+
+    def vjp(self, point: Point, cotangents: Cotangents) -> list[Any]:
+        """The gradients at a point, raw: one for each differentiated leaf."""
+        return self.pulling(point)[1](cotangents)
+
+    def jvp(self, point: Point, tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The outputs and their tangents at a point, raw."""
+        from ..transforms.forward import jvp
+
+        tensors = self.tensors(point)
+        with steady(self.seed):
+            outs, ts = jvp(self.of, tensors, tangents)
+        return [raw(untracked(o)) for o in outs], [raw(untracked(t)) for t in ts]
+
+
+def numpy_of(x: Any) -> Any:
+    """The entries of a raw array or a Tensor as a NumPy array."""
+    x = raw(x)
+    return numpy.asarray(adapters[x.__class__].numpy(x))
+
+
+def like(x: Any, values: Any) -> Any:
+    """A raw array of these values, in the library and the dtype of a raw array."""
+    x = raw(x)
+    adapter = adapters[x.__class__]
+    return raw(Tensor(adapter.asarray(numpy.asarray(values), x.dtype, x)))
+
+
+def in_dtype(x: Any, values: Any, dtype: str) -> Any:
+    """A raw array of these values in a dtype, in the library of a raw array."""
+    adapter = adapters[x.__class__]
+    if dtype == "bfloat16" and adapter.name == "numpy":
+        import ml_dtypes
+
+        return raw(Tensor(numpy.asarray(values).astype(ml_dtypes.bfloat16)))
+    wide = numpy.asarray(values)
+    return raw(Tensor(adapter.asarray(wide, adapter.dtype(dtype), x)))
+
+
+def random_like(values: Any, rng: numpy.random.Generator) -> Any:
+    """Standard normal numbers of an array's shape; complex for a complex one."""
+    made = rng.standard_normal(values.shape)
+    if values.dtype.kind == "c":
+        made = made + 1j * rng.standard_normal(values.shape)
+    return numpy.asarray(made)
+
+
+def _has_derivative(x: Any) -> bool:
+    if isinstance(x, Tensor):
+        return is_inexact(x._data)
+    if isinstance(x, (bool, int)):
+        return False
+    return isinstance(x, (float, complex)) or (is_array(x) and is_inexact(x))
+
+
+def _class_of(x: Any) -> type:
+    return x._out if isinstance(x, Tensor) else Tensor

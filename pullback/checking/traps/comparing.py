@@ -1,0 +1,86 @@
+"""What the traps share: gradients with random numbers held still, and how they are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from ..subject import Subject, numpy_of
+
+
+def fresh(subject: Subject) -> list[Any]:
+    """The point, contiguous, in memory of its own."""
+    return [x.copy() if isinstance(x, numpy.ndarray) else x for x in subject.point]
+
+
+class Run:
+    """A forward run at a point, which can be pulled through; random numbers are held still."""
+
+    def __init__(self, subject: Subject, point: Sequence[Any]) -> None:
+        self.outs, self._pull = subject.pulling(list(point))
+        self.subject = subject
+
+    def cotangents(self, salt: int = 1) -> list[Any]:
+        """Random cotangents of the outputs."""
+        return self.subject.cotangents(self.outs, self.subject.rng(salt))
+
+    def pull(self, cotangents: Sequence[Any], seed: int = 1) -> list[Any]:
+        """The gradients as NumPy arrays; what the rules draw themselves is of a seed."""
+        return [numpy_of(g) for g in self._pull(list(cotangents), seed)]
+
+
+def eps_of(*arrays: Any) -> float:
+    """The relative precision that results of these dtypes agree to: half of the digits."""
+    kinds = [numpy.asarray(a).dtype for a in arrays]
+    steps = [float(numpy.finfo(d).eps) for d in kinds if d.kind in "fc"]
+    return float(max(steps, default=2.0**-52) ** 0.5)
+
+
+def agree(wanted: Sequence[Any], seen: Sequence[Any]) -> bool:
+    """Whether arrays are the same but for rounding, NaN where NaN is."""
+    return all(_agree(w, s) for w, s in zip(wanted, seen, strict=True))
+
+
+def _agree(wanted: Any, seen: Any) -> bool:
+    wanted, seen = numpy_of(wanted), numpy_of(seen)
+    if wanted.shape != seen.shape:
+        return False
+    finite = numpy.abs(wanted[numpy.isfinite(wanted)])
+    scale = float(numpy.max(finite, initial=0.0))
+    with numpy.errstate(all="ignore"):
+        return bool(numpy.allclose(
+            seen, wanted, rtol=0, atol=eps_of(wanted, seen) * max(scale, 1e-300), equal_nan=True
+        ))
+
+
+def worst(wanted: Sequence[Any], seen: Sequence[Any]) -> tuple[Any, Any, float | None]:
+    """The first pair of arrays that differs, and by how much."""
+    for w, s in zip(wanted, seen, strict=True):
+        if not _agree(w, s):
+            w, s = numpy_of(w), numpy_of(s)
+            same = w.shape == s.shape
+            with numpy.errstate(all="ignore"):
+                return w, s, float(numpy.max(numpy.abs(w - s), initial=0.0)) if same else None
+    return None, None, None
+
+
+def in_words(array: Any) -> str:
+    """An array on one short line."""
+    text = numpy.array2string(numpy.asarray(array), precision=6, threshold=8, edgeitems=2)
+    return " ".join(text.split())
+
+
+def first_of(errors: Exception) -> str:
+    """An exception on one line."""
+    return f"{type(errors).__name__}: {' '.join(str(errors).split())}"[:300]
+
+
+def attempted(run: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    """What a function answers, or the error that it raises; NumPy's warnings are not shown."""
+    try:
+        with numpy.errstate(all="ignore"):
+            return run(), None
+    except Exception as error:
+        return None, error

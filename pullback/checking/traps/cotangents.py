@@ -1,0 +1,66 @@
+"""Cotangents that are ignored, and cotangents of outputs that nobody uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+
+from ..finding import Finding, failed, not_applicable, passed
+from ..laws import law
+from ..subject import Subject
+from .comparing import Run, agree, attempted, first_of, fresh, in_words, worst
+
+
+@law("cotangent", "a rule that does not use its cotangent, or a gradient fixed in the forward")
+def ignored(subject: Subject) -> Iterator[Finding]:
+    """A zero cotangent gives zero, and a scaled one another gradient."""
+    run = Run(subject, fresh(subject))
+    cotangents = run.cotangents()
+    full = run.pull(cotangents)
+    if not any(numpy.any(g) for g in full):
+        yield not_applicable("the gradient is zero")
+        return
+    for factor, name in ((0.0, "zero"), (0.001, "a thousandth of it")):
+        seen = run.pull([None if c is None else c * c.dtype.type(factor) for c in cotangents])
+        wanted = [g * g.dtype.type(factor) for g in full]
+        stuck = any(numpy.any(g) and numpy.array_equal(g, s)
+                    for g, s in zip(full, seen, strict=True))
+        if stuck or (not factor and any(numpy.any(s) for s in seen)):
+            w, s, gap = worst(wanted, seen)
+            yield failed(
+                f"gradient of `{subject.name}` for a cotangent of {name}", in_words(w),
+                in_words(s), "multiply by the cotangent", inputs=subject.point, wanted=w, seen=s,
+                difference=gap,
+            )
+        else:
+            yield passed(f"a cotangent of {name}")
+
+
+@law("unused outputs", "a rule that fails, or answers None, where only one of its outputs is used")
+def unused(subject: Subject) -> Iterator[Finding]:
+    """The gradient of one output is the same with no cotangent of the others as with zeros."""
+    run = Run(subject, fresh(subject))
+    cotangents = run.cotangents()
+    live = [i for i, c in enumerate(cotangents) if c is not None]
+    if len(live) < 2:
+        yield not_applicable("it has one output")
+        return
+    for i in live:
+        alone = [c if j == i else None for j, c in enumerate(cotangents)]
+        zeros: list[Any] = [
+            c if j == i or c is None else c * c.dtype.type(0) for j, c in enumerate(cotangents)
+        ]
+        wanted = run.pull(zeros)
+        seen, error = attempted(lambda alone=alone: run.pull(alone))  # type: ignore[misc]
+        who = f"gradient of output {i} of `{subject.name}` alone"
+        if error is None and agree(wanted, seen):
+            yield passed(who)
+        else:
+            w, s, gap = (None, None, None) if error is not None else worst(wanted, seen)
+            yield failed(
+                who, "what zeros for the other outputs give" + (f", {in_words(w)}" if gap else ""),
+                first_of(error) if error is not None else in_words(s),
+                "take a cotangent of None for zeros", inputs=subject.point, wanted=w, seen=s,
+            )

@@ -1,0 +1,130 @@
+"""Cotangents and inputs in every layout that an array can have: the result must not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy
+
+from ..finding import Finding, failed, not_applicable, passed
+from ..laws import law
+from ..subject import Subject
+from .comparing import Run, agree, attempted, first_of, fresh, in_words, worst
+
+
+def transposed(x: Any) -> Any:
+    """In Fortran's order: the transpose of a contiguous array."""
+    return numpy.ascontiguousarray(x.T).T
+
+
+def sliced(x: Any) -> Any:
+    """Every other entry of an array that is twice as long."""
+    whole = numpy.repeat(x, 2, axis=-1) + numpy.arange(2 * x.shape[-1]) % 2
+    return numpy.asarray(whole, x.dtype)[..., ::2]
+
+
+def reversed_(x: Any) -> Any:
+    """With negative strides along every axis."""
+    back = tuple([slice(None, None, -1)] * x.ndim)
+    return numpy.ascontiguousarray(x[back])[back]
+
+
+def offset(x: Any) -> Any:
+    """In the middle of a longer array."""
+    return numpy.concatenate([x[:1] + 1, x, x[:1] + 2])[1:-1] if x.shape[0] else x
+
+
+def read_only(x: Any) -> Any:
+    """An array that nobody can write to."""
+    made = x.copy()
+    made.flags.writeable = False
+    return made
+
+
+def stretched(x: Any) -> Any:
+    """One number in every place, with strides of 0."""
+    return numpy.broadcast_to(x.ravel()[:1].reshape((1,) * x.ndim), x.shape)
+
+
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "transposed": transposed, "sliced": sliced, "with negative strides": reversed_,
+    "in the middle of a longer array": offset, "read-only": read_only,
+    "broadcast (stride 0)": stretched,
+}
+"""Name -> the array in that layout."""
+
+
+@law("layouts", "a rule that takes its cotangent or its input for contiguous, or for writable")
+def layouts(subject: Subject) -> Iterator[Finding]:
+    """The gradient is the same whatever the strides of cotangents and inputs."""
+    point = fresh(subject)
+    if not all(isinstance(x, numpy.ndarray) for x in point):
+        yield not_applicable("layouts are tried on NumPy's arrays")
+        return
+    run = Run(subject, point)
+    cotangents = run.cotangents()
+    for name, layout in LAYOUTS.items():
+        yield _of_cotangents(run, cotangents, name, layout, point)
+    if not any(x.ndim for x in point):
+        return
+    for name, layout in LAYOUTS.items():
+        yield _of_inputs(subject, point, cotangents, name, layout)
+
+
+def _laid(arrays: Sequence[Any], layout: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
+    """Arrays in a layout, and the same numbers in contiguous ones."""
+    laid = [layout(a) if _has_layout(a) else a for a in arrays]
+    return laid, [None if a is None else numpy.array(a, order="C") for a in laid]
+
+
+def _has_layout(a: Any) -> bool:
+    return isinstance(a, numpy.ndarray) and a.ndim > 0 and a.size > 0
+
+
+def _of_cotangents(
+    run: Run, cotangents: Sequence[Any], name: str, layout: Callable[[Any], Any], point: Any
+) -> Finding:
+    laid, copies = _laid(cotangents, layout)
+    wanted, error = attempted(lambda: run.pull(copies))
+    if error is not None:
+        return not_applicable(f"the contiguous one is refused: {first_of(error)}")
+    return _compared(
+        lambda: run.pull(laid), wanted, f"gradient of `{run.subject.name}`, cotangent {name}", point
+    )
+
+
+def _of_inputs(
+    subject: Subject, point: Sequence[Any], cotangents: Sequence[Any], name: str,
+    layout: Callable[[Any], Any],
+) -> Finding:
+    laid, copies = _laid(point, layout)
+
+    def at(arrays: list[Any]) -> Any:
+        run = Run(subject, arrays)
+        return [*run.outs, *run.pull(cotangents)]
+
+    wanted, error = attempted(lambda: at(copies))
+    if error is not None or any(not _is_moderate(w) for w in wanted):
+        return not_applicable(f"the function is not defined at inputs that are {name}")
+    return _compared(lambda: at(laid), wanted, f"`{subject.name}` of an input {name}", laid)
+
+
+def _is_moderate(array: Any) -> bool:
+    array = numpy.asarray(array)
+    return bool(numpy.all(numpy.abs(array) < 1e6)) if array.dtype.kind in "fc" else True
+
+
+def _compared(run: Callable[[], Any], wanted: Any, who: str, point: Any) -> Finding:
+    seen, error = attempted(run)
+    fix = "follow strides, or copy first: numpy.ascontiguousarray(g)"
+    if error is not None:
+        return failed(who, "what a contiguous one gives", first_of(error), fix, inputs=point)
+    if agree(wanted, seen):
+        return passed(who)
+    w, s, gap = worst(wanted, seen)
+    return failed(
+        who, f"what a contiguous one gives, {in_words(w)}", in_words(s), fix, inputs=point,
+        wanted=w, seen=s, difference=gap,
+    )

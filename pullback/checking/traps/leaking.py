@@ -1,0 +1,84 @@
+"""Leaks: what a call holds on to when nobody holds its result any more."""
+
+from __future__ import annotations
+
+import gc
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy
+
+from ...core.backward import gradients
+from ...core.tensor import Tensor, is_inexact, raw
+from ..finding import Finding, failed, not_applicable, passed
+from ..laws import law
+from ..steady import steady
+from ..subject import Subject
+from .comparing import attempted, fresh
+
+CALLS, SECONDS = 50, 0.01
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
+
+
+@law("leaks", "saved state that holds the output, or a table that grows with every call")
+def leaks(subject: Subject) -> Iterator[Finding]:
+    """Inputs and nodes of calls are gone with their results, without the garbage collector."""
+    if not all(isinstance(x, numpy.ndarray) for x in subject.point):
+        yield not_applicable("leaks are looked for with NumPy's arrays")
+        return
+    with _no_collector(), steady(0):
+        for pulled in (False, True):
+            what = "forward and backward" if pulled else "forward only"
+            _, error = attempted(lambda pulled=pulled: _call(subject, pulled))  # type: ignore[misc]
+            if error is not None:
+                continue
+            alive, calls = _alive(subject, pulled)
+            if alive > 1:  # one may be kept as the latest
+                yield failed(
+                    f"`{subject.name}`, {calls} calls, {what}, results dropped",
+                    "nothing left of them", f"{alive} of the calls are still held in memory",
+                    "keep no output on ctx but by save_for_backward, nothing in tables outside, "
+                    "and no closure that refers to itself",
+                )
+            else:
+                yield passed(f"{calls} calls, {what}")
+
+
+def _alive(subject: Subject, pulled: bool) -> tuple[int, int]:
+    """How many calls have left something behind, and of how many."""
+    held: list[list[Any]] = []
+    end = time.perf_counter() + SECONDS
+    while len(held) < 3 or (len(held) < CALLS and time.perf_counter() < end):
+        held.append(_call(subject, pulled))
+    return sum(any(r() is not None for r in refs) for refs in held), len(held)
+
+
+def _call(subject: Subject, pulled: bool) -> list[Any]:
+    """Weak references to a call's inputs, outputs and nodes."""
+    point = fresh(subject)
+    tensors = subject.tensors(point, requires_grad=True)
+    outs = subject.of(*tensors)
+    nodes = [o._node for o in outs if o._node is not None and is_inexact(raw(o))]
+    refs = [weakref.ref(x) for x in (*point, *tensors, *nodes, *_arrays(outs))]
+    live = [o for o in outs if o._node is not None and is_inexact(raw(o))]
+    if pulled and live:
+        cotangents = [Tensor(c) for c in subject.cotangents(live, subject.rng(30))]
+        gradients(live, tensors, cotangents, allow_unused=True)
+    return refs
+
+
+def _arrays(outs: list[Any]) -> list[Any]:
+    return [raw(o) for o in outs if isinstance(raw(o), numpy.ndarray)]

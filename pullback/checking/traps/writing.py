@@ -1,0 +1,87 @@
+"""Writes into what a rule was only lent: cotangents, inputs, saved values, captured arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy
+
+from ...core.backward import gradients
+from ...core.tensor import Tensor, is_inexact, raw
+from ..finding import Finding, failed, passed
+from ..laws import law
+from ..steady import steady
+from ..subject import Subject, numpy_of
+from .comparing import agree, attempted, fresh, in_words
+from .holding import held
+
+_FIX = "write into a copy, or compute a new array"
+
+
+class _Watched:
+    """Arrays, and the bytes that were in them."""
+
+    def __init__(self, role: str, arrays: Sequence[Any]) -> None:
+        self.role = role
+        self.arrays = [a for a in arrays if isinstance(a, numpy.ndarray)]
+        self.before = [a.tobytes() for a in self.arrays]
+        self.copies = [a.copy() for a in self.arrays]
+
+    def check(self, subject: Subject, when: str) -> Finding:
+        """Whether they are what they were."""
+        for a, b, copy in zip(self.arrays, self.before, self.copies, strict=True):
+            if a.tobytes() != b:
+                return failed(
+                    f"{when} of `{subject.name}`", f"{self.role} left as it was, {in_words(copy)}",
+                    f"written over with {in_words(a)}", _FIX, wanted=copy, seen=a.copy(),
+                )
+        return passed(f"{self.role}, {when}")
+
+
+@law("writes", "a forward or a rule that writes into its cotangent, input, or a saved value")
+def writes(subject: Subject) -> Iterator[Finding]:
+    """Forward and backward leave all arrays as they were that are not their own."""
+    point = fresh(subject)
+    given = _Watched("the input", point)
+    closed = _Watched("an array that it closes over", list(map(raw, held([subject.f]))))
+    tensors = subject.tensors(point, requires_grad=True)
+    with steady(0):
+        outs = subject.of(*tensors)
+    for watched in (given, closed):
+        yield watched.check(subject, "forward")
+    live = [o for o in outs if o._node is not None and is_inexact(raw(o))]
+    if not live:
+        return
+    cotangents = [numpy.array(numpy_of(c)) for c in subject.cotangents(live, subject.rng(2))]
+    handed = _Watched("the cotangent", cotangents)
+    saved = _Watched("a saved value", list(map(raw, held([o._node for o in live]))))
+    given = _Watched("the input", point)
+    with steady(1):
+        _, error = attempted(lambda: gradients(
+            live, tensors, [Tensor(c) for c in cotangents], retain_graph=True, allow_unused=True
+        ))
+    if error is not None and "read-only" in str(error):
+        yield failed(f"gradient of `{subject.name}`", "no write", str(error), _FIX, inputs=point)
+    for watched in (handed, given, saved, closed):
+        yield watched.check(subject, "backward")
+    yield _shared(subject, point, subject.of)
+
+
+def _shared(subject: Subject, point: Sequence[Any], f: Callable[..., Any]) -> Finding:
+    """One cotangent goes to two branches, one of which is a plain sum."""
+    tensors = subject.tensors([numpy.array(numpy_of(x)) for x in point], requires_grad=True)
+    with steady(0):
+        out = next(o for o in f(*tensors) if o._node is not None and is_inexact(raw(o)))
+    beside = Tensor(numpy.zeros(out.shape, raw(out).dtype), requires_grad=True)
+    cotangent = numpy.array(numpy_of(subject.cotangents([out], subject.rng(3))[0]))
+    wanted = cotangent.copy()
+    answer, error = attempted(
+        lambda: gradients(out + beside, [beside], Tensor(cotangent), allow_unused=True)
+    )
+    if error is not None or answer[0] is None or agree([wanted], [raw(answer[0])]):
+        return passed("a shared cotangent")
+    return failed(
+        f"gradient beside `{subject.name}`, which shares its cotangent", in_words(wanted),
+        in_words(raw(answer[0])), _FIX, inputs=point, wanted=wanted, seen=raw(answer[0]),
+    )

@@ -1,0 +1,51 @@
+"""`pullback` on the command line: one file a command, each with `add` and `run`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from ..errors import PullbackError
+
+COMMANDS = ("check", "explain", "draw", "profile", "ops", "demo", "bench")
+"""The commands, in the order of the help."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    import pullback as pb
+
+    made = argparse.ArgumentParser(
+        prog="pullback", description="Gradients that can be trusted: check, explain, see.",
+        epilog="pullback COMMAND --help says more, with an example.",
+    )
+    made.add_argument("--version", action="version", version=f"pullback {pb.__version__}")
+    commands = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        importlib.import_module(f".{name}", __name__).add(commands)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; its exit code: 0, 1 for gradients that are not right, 2 for misuse.
+
+    >>> main(["ops", "tanh"])
+    tanh(x, /)
+      sinh x / cosh x. The derivative is 1 - tanh² x.
+      derivatives: x; forward mode, batching, any order
+    0
+    """
+    whole = parser()
+    options, rest = whole.parse_known_args(arguments)
+    if rest and not hasattr(options, "rest"):
+        whole.error(f"unrecognized arguments: {' '.join(rest)}")
+    options.rest = rest
+    try:
+        return int(options.run(options))
+    except PullbackError as error:
+        if options.command in ("explain", "profile"):  # it is the script's
+            raise
+        print(f"pullback {options.command}: {error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,52 @@
+"""Programs that come with the library: the examples and the benchmarks."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import UnknownNameError
+
+
+def folder(name: str) -> Path:
+    """Where `examples` or `benchmarks` lie: in a checkout, or where they were installed.
+
+    Raises `UnknownNameError` where they are in neither.
+    """
+    here = Path(__file__).resolve().parent
+    for root in (here.parent.parent, here / "bundle"):
+        if (root / name / "README.md").exists() or (root / name / "__main__.py").exists():
+            return root / name
+    raise UnknownNameError(
+        f"folder {name}", "the one that comes with the library", f"none beside {here.parent}"
+    )
+
+
+def run_file(path: Path, arguments: Sequence[str]) -> int:
+    """Run a program with arguments; its exit code."""
+    before = sys.argv
+    sys.argv = [str(path), *arguments]
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    finally:
+        sys.argv = before
+    return 0
+
+
+def run_package(path: Path, arguments: Sequence[str]) -> int:
+    """Run a package's `__main__` with arguments; its exit code."""
+    sys.path.insert(0, str(path.parent))
+    before = sys.argv
+    sys.argv = [str(path), *arguments]
+    try:
+        runpy.run_module(path.name, run_name="__main__", alter_sys=False)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    finally:
+        sys.argv = before
+        sys.path.remove(str(path.parent))
+    return 0

@@ -1,0 +1,52 @@
+"""`pullback draw`: a picture of what a function computes."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .arguments import HELP, function_named, parsed_all
+
+EXAMPLE = """example:
+  pullback draw pullback:tanh --arg f64[3,4]
+  pullback draw layers.py:loss --arg f32[8,3] --arg f32[3] --out loss.html
+"""
+
+
+def add(commands: Any) -> None:
+    """Enter the command."""
+    made = commands.add_parser(
+        "draw", help="draw what a function computes, with its gradients",
+        description="Call a function, and draw the operations that were recorded: as a table in "
+        "the terminal, or into a file.",
+        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("function", help="module:name or file.py:name")
+    made.add_argument("--arg", action="append", default=[], metavar="ARG", help=HELP)
+    made.add_argument("--seed", type=int, default=0, help="of the random numbers")
+    made.add_argument("--fold", action="store_true", help="draw each group as one box")
+    made.add_argument("--out", "-o", action="append", default=[], metavar="FILE",
+                      help="write the picture: .svg, .html, .dot or .txt")
+    made.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the picture, or print it as a table."""
+    import pullback as pb
+
+    from ..core.tensor import is_inexact
+    from ..seeing import draw
+
+    args = parsed_all(options.arg, options.seed)
+    for arg in args:
+        if isinstance(arg, pb.Tensor) and is_inexact(arg.data):
+            arg.requires_grad_()
+    with pb.debug():
+        y = function_named(options.function)(*args)
+    names = {f"argument {i}": a for i, a in enumerate(args) if isinstance(a, pb.Tensor)}
+    picture = draw(y, names=names, fold=options.fold or None)
+    for path in options.out:
+        print(f"written: {picture.save(path)}")
+    if not options.out:
+        print(picture.text)
+    return 0

@@ -1,0 +1,42 @@
+"""`pullback profile`: where a script's time goes, forward and backward."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .bundled import run_file
+
+EXAMPLE = """example:
+  pullback profile train.py --epochs 1
+  pullback profile --by line --trace trace.json train.py
+"""
+
+
+def add(commands: Any) -> None:
+    """Enter the command."""
+    made = commands.add_parser(
+        "profile", help="say where a script's time goes, forward and backward",
+        description="Run a script and time its operations. The trace opens in chrome://tracing "
+        "and in Perfetto.",
+        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--by", choices=("operation", "line"), default="operation",
+                      help="what a row of the table is")
+    made.add_argument("--trace", metavar="FILE", help="write a Chrome trace, a .json file")
+    made.add_argument("script", help="the script, run as __main__")
+    made.add_argument("arguments", nargs=argparse.REMAINDER, help="its own")
+    made.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the script and print the table; the script's exit code."""
+    import pullback as pb
+
+    with pb.profile() as seen:
+        code = run_file(Path(options.script), options.arguments)
+    print(seen.by(options.by))
+    if options.trace:
+        seen.save(options.trace)
+    return code

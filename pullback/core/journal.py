@@ -1,0 +1,243 @@
+"""The journal of a debug block: every operation that was computed, also what nobody tracks.
+
+By it data can be followed from one tensor to another where history was lost. Arrays are known by
+identity while they live, and are not kept alive; numbers are.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from weakref import ref
+
+import numpy
+
+from ..arrays import SCALARS, adapters
+from ..arrays.batched import Batched
+from ..arrays.symbol import Symbol
+from . import writes
+from .cuts import place
+from .node import Node, number
+from .node_hooks import watching
+from .op import OPS
+from .tensor import is_inexact
+from .witness import witnessing
+
+MOST = 100_000
+"""So many events are remembered."""
+
+
+class Event:
+    """One computed operation, or (`operation` empty) an array from outside.
+
+    inputs   numbers of the events that its array arguments came from
+    node     a weak reference to the node it was recorded as, or None
+    finite   whether its result was finite; None where that is not known
+    """
+
+    __slots__ = ("file", "finite", "inputs", "line", "node", "number", "operation")
+
+    def __init__(
+        self, operation: str, inputs: tuple[int, ...], place: tuple[str, int], finite: bool | None
+    ) -> None:
+        self.number = number()
+        self.operation, self.inputs, self.finite = operation, inputs, finite
+        self.file, self.line = place
+        self.node: Any = None
+
+    def __repr__(self) -> str:
+        return f"<Event {self.number} {self.operation or 'given'} at {self.file}:{self.line}>"
+
+
+class Journal:
+    """Events by number, and by the arrays that are their results."""
+
+    def __init__(self) -> None:
+        self.events: dict[int, Event] = {}
+        self.paused = False
+        self._arrays: dict[int, tuple[Any, int]] = {}
+
+    # Writing --------------------------------------------------------------------------------
+
+    def witness(
+        self, op: Any, kernel: Callable[..., Any], args: tuple[Any, ...], attrs: Mapping[str, Any]
+    ) -> Any:
+        """Call a kernel and write down that it was."""
+        result = kernel(*args, **attrs)
+        if not self.paused:
+            self.paused = True
+            try:
+                self.add(op.name, args, result)
+            finally:
+                self.paused = False
+        return result
+
+    def watch(self, node: Node, g: Any, step: Callable[[], Any]) -> Any:
+        """Leave the steps of pulls out."""
+        before, self.paused = self.paused, True
+        try:
+            return step()
+        finally:
+            self.paused = before
+
+    def add(self, operation: str, args: Any, result: Any) -> Event:
+        """An event with the arrays it came from and its result, or results."""
+        at = place()
+        inputs = tuple(self._source(a) for a in args if _is_known(a))
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        event = Event(operation, inputs, at, all(_is_finite(r) for r in results))
+        self.events[event.number] = event
+        for r in results:
+            self._remember(r, event.number)
+        if len(self.events) > MOST:
+            del self.events[next(iter(self.events))]
+        return event
+
+    def written(self, array: Any, by: str, value: Any = None) -> None:
+        """The memory of an array was overwritten."""
+        owner = adapters[array.__class__].owner(array)
+        args = [a for a in (array, value) if _is_known(a)]
+        event = self.add(f"in-place {by}", args, array)
+        if owner is not None:
+            self._remember(owner, event.number)
+
+    def recorded(self, node: Node, data: Any, parents: Any = (), values: Any = ()) -> None:
+        """A result was recorded as a node; its arguments as those of their leaves."""
+        for parent, value in zip(parents, values, strict=False):
+            if parent is not None and not parent.parents and _is_known(value):
+                found = self.events.get(self._source(value))
+                if found is not None and found.node is None:
+                    found.node = ref(parent)
+        event = self.find(data)
+        if event is not None:
+            event.node = ref(node)
+
+    def _source(self, array: Any) -> int:
+        """The number of the event that an array came from; of a new one for a stranger."""
+        event = self.find(array)
+        if event is None:
+            event = Event("", (), place(), _is_finite(array))
+            self.events[event.number] = event
+            self._remember(array, event.number)
+        return event.number
+
+    def _remember(self, array: Any, event: int) -> None:
+        if not _is_known(array):
+            return
+        key, arrays = id(array), self._arrays
+        try:
+            held: Any = ref(array, lambda _: arrays.pop(key, None))
+        except TypeError:
+            if not isinstance(array, (*SCALARS, numpy.generic)):
+                return
+            held = _Held(array)
+        arrays[key] = held, event
+
+    # Reading --------------------------------------------------------------------------------
+
+    def find(self, array: Any) -> Event | None:
+        """The event that made an array, or the memory that it is a view of."""
+        for known in (array, _owner(array)):
+            found = self._arrays.get(id(known))
+            if found is not None and found[0]() is known:
+                return self.events.get(found[1])
+        return None
+
+    def of_node(self, node: Any) -> Event | None:
+        """The event that was recorded as a node."""
+        for event in reversed(self.events.values()):
+            if event.node is not None and event.node() is node:
+                return event
+        return None
+
+
+class _Held:
+    """A number, which has no weak references."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self) -> Any:
+        return self.value
+
+
+def _owner(array: Any) -> Any:
+    return adapters[array.__class__].owner(array) if hasattr(array, "dtype") else None
+
+
+def _is_known(value: Any) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "shape")
+
+
+def _is_finite(data: Any) -> bool | None:
+    if data.__class__ in (Symbol, Batched) or not hasattr(data, "dtype") or not is_inexact(data):
+        return True
+    return bool(OPS["all"](OPS["isfinite"](data)))
+
+
+_current: ContextVar[Journal | None] = ContextVar("pullback_journal", default=None)
+current = _current.get
+"""The journal that is being kept in this thread, or None."""
+
+
+def _written_down(array: Any, by: str) -> None:
+    journal = _current.get()
+    if journal is not None and not journal.paused:
+        journal.written(array, by)
+
+
+writes.written_down = _written_down
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Write nothing down inside the block."""
+    journal = _current.get()
+    before = journal is not None and journal.paused
+    if journal is not None:
+        journal.paused = True
+    try:
+        yield
+    finally:
+        if journal is not None:
+            journal.paused = before
+
+
+class _Last(threading.local):
+    journal: Journal | None = None
+
+
+_last = _Last()
+
+
+def latest() -> Journal | None:
+    """The journal being kept, or that of this thread's last debug block."""
+    return current() or _last.journal
+
+
+@contextmanager
+def keeping() -> Iterator[Journal]:
+    """Keep a journal in this thread inside the block; inside another one, that goes on.
+
+    >>> import pullback as pb
+    >>> with keeping() as journal:
+    ...     y = pb.exp(pb.tensor(1.0)) + 1
+    >>> [event.operation for event in journal.events.values() if event.operation]
+    ['exp', 'add']
+    """
+    outer = current()
+    if outer is not None:
+        yield outer
+        return
+    journal = _last.journal = Journal()
+    token = _current.set(journal)
+    try:
+        with witnessing(journal.witness), watching(journal.watch):
+            yield journal
+    finally:
+        _current.reset(token)

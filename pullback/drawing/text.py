@@ -1,0 +1,84 @@
+"""A picture as lines of a terminal: a line for each box, in columns, groups indented."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+
+from .picture import Box, Path, Picture, common, seen_as, shortened, unique
+
+WIDEST, FROM = 40, 6
+"""Letters of a column, of which the middle is left out; so many names of what a box takes."""
+_MARKS = {"input": "▷ ", "variable": "◆ ", "overridden": "∇ ", "custom": "∇ ", "cut": "✂ ",
+          "output": "● "}
+
+
+def text(picture: Picture, closed: Collection[Path] = ()) -> str:
+    """The text of a table of boxes; closed groups are one line each, beginning with `▸`.
+
+    The last column says what a box takes.
+
+    >>> from pullback.drawing import Box, Edge
+    >>> boxes = [Box("x", "x"), Box("tanh_2", "tanh", facts=(("dtype", "float64"),), group=("f",))]
+    >>> print(text(Picture(boxes, [Edge("x", "tanh_2")])))
+    name        dtype    from
+    x
+    ▾ f
+      tanh_2    float64  x
+    """
+    known = {box.key: box for box in picture.boxes}
+    takes: dict[str, list[str]] = defaultdict(list)
+    for edge in picture.edges:
+        path = seen_as(known[edge.tail], closed)
+        takes[edge.head].append(edge.tail if path is None else f"▸ {path[-1]}")
+    columns = unique(name for box in picture.boxes for name, _ in box.facts)
+    rows: list[list[str]] = [["name", *columns, "from"]]
+    at: Path = ()
+    for box in picture.boxes:
+        folded = seen_as(box, closed)
+        group = box.group if folded is None else folded
+        if folded is not None and at == folded:
+            continue
+        shared = common(at, group)
+        rows += [
+            _headline(picture, group[: depth + 1], closed)
+            for depth in range(len(shared), len(group))
+        ]
+        at = group
+        if folded is None:
+            rows.append(_row(box, columns, takes[box.key]))
+    return _table(rows) if len(rows) > 1 else ""
+
+
+def _headline(picture: Picture, path: Path, closed: Collection[Path]) -> list[str]:
+    number = picture.inside[path]
+    pad = "  " * (len(path) - 1)
+    if path in closed:
+        return [f"{pad}▸ {path[-1]}", f"({number} {picture.nouns[number != 1]})"]
+    return [f"{pad}▾ {path[-1]}"]
+
+
+def _row(box: Box, columns: list[str], takes: list[str]) -> list[str]:
+    facts = dict(box.facts)
+    name = "  " * len(box.group) + _MARKS.get(box.look, "") + _one_line(box.key)
+    some = unique(takes)
+    left = [f"… {len(some)} in all"] if len(some) > FROM else []
+    cells = [_one_line(facts.get(column, "")) for column in columns]
+    if not columns and box.rows:
+        cells = ["  ".join(map(_one_line, box.rows))]
+    return [name, *cells, ", ".join([*map(_one_line, some[:FROM]), *left])]
+
+
+def _one_line(value: str) -> str:
+    return shortened(" ".join(value.split()), WIDEST)
+
+
+def _table(rows: list[list[str]]) -> str:
+    """Rows with columns below each other; a row with two cells is no part of the columns."""
+    full = [row for row in rows if len(row) > 2]
+    widths = [max(len(row[c]) for row in full if c < len(row)) for c in range(len(full[0]))]
+    widths[0] = max(map(len, (row[0] for row in rows))) + 2
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
+        for row in rows
+    )

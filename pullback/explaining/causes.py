@@ -1,0 +1,74 @@
+"""The causes that an explanation may name, each in one short word or two."""
+
+from __future__ import annotations
+
+from typing import Final
+
+CAUSES: Final[dict[str, str]] = {
+    # None
+    "unwatched": "the source is a constant to whoever is asked: not watched, no requires_grad",
+    "replaced": "the source is a result that took a variable's place: w = w - lr * g",
+    "outside": "computed while the tape was not recording: before, after, or in stop_recording",
+    "recording off": "computed under no_grad or inference_mode",
+    "left": "the values left the library: float, item, numpy, tolist",
+    "integer": "integers and booleans have no derivative",
+    "stopped": "stop_gradient or detach",
+    "no derivative": "an operation without derivative: argmax, comparisons",
+    "rule": "a hand-written gradient answered None, or zeros",
+    "overwritten": "an assignment put other values in place",
+    "unused": "the target was not computed from the source",
+    "freed": "an earlier pull freed what this one needs",
+    # zero
+    "flat": "the derivative is zero wherever it exists: round, sign, floor",
+    "dead": "every unit is off: ReLU of what is negative",
+    "saturated": "the function is flat so far out: sigmoid, tanh, softmax, exp",
+    "clipped": "everything lies outside the bounds of clip",
+    "masked": "the entries that count were not selected",
+    "zero factor": "multiplied by zeros",
+    "cancelled": "the paths' gradients add to zero",
+    "zero": "the gradient is zero for another reason",
+    # NaN and infinity
+    "where": "the branch that `where` did not select has an infinite derivative: 0 * inf",
+    "sqrt(0)": "the derivative of a root at zero",
+    "log(0)": "a logarithm of zero",
+    "0/0": "a division by zero",
+    "norm(0)": "the derivative of a norm at zero",
+    "0*inf": "zero times infinity",
+    "overflow": "a number too large for its dtype",
+    "not finite": "the source, the cotangent or a constant was not finite to begin with",
+    # nothing wrong
+    "fine": "the gradient is an ordinary number",
+}
+"""cause -> what it means."""
+
+CURES: Final[dict[str, str]] = {
+    "unwatched": "x.requires_grad_()   # or tape.watch(x), before computing with x",
+    "replaced": "w.assign_sub(lr * g)   # or: with pb.no_grad(): w -= lr * g",
+    "outside": "with tape:   # compute it inside the block of the tape that is asked",
+    "recording off": "with pb.enable_grad():   # or take the line out of no_grad",
+    "left": "compute with the library's operations: pb.sin(x), not math.sin(float(x))",
+    "integer": "x = pb.astype(x, pb.float64)   # before anything is computed",
+    "stopped": "take detach() or stop_gradient() out of this line",
+    "no derivative": "use a smooth stand-in (softmax for argmax, a loss for a count), or "
+    "pb.straight_through",
+    "rule": "return a gradient for this argument from the hand-written rule",
+    "overwritten": "y = pb.set_at(y, value, index)   # a new tensor; or write before computing",
+    "unused": "compute the target from the source itself",
+    "freed": "pb.GradientTape(persistent=True)   # or backward(retain_graph=True)",
+    "flat": "pb.straight_through(pb.round)(x)",
+    "dead": "pb.nn.leaky_relu(x)   # or smaller steps, another initialisation",
+    "saturated": "scale the input down, or use a loss of logits",
+    "clipped": "pb.straight_through(lambda x: pb.clip(x, low, high))(x)",
+    "masked": "select entries that depend on the source",
+    "zero factor": "start from factors that are not zero",
+    "cancelled": "take the terms that cancel each other out of the target",
+    "where": "y = pb.safe_where(cond, f, g, x)",
+    "sqrt(0)": "pb.safe_where(x > 0, pb.sqrt, pb.zeros_like, x)   # or pb.sqrt(x + 1e-12)",
+    "log(0)": "pb.log(x + 1e-12)   # or a loss of logits",
+    "0/0": "pb.safe_where(b != 0, lambda b: a / b, pb.zeros_like, b)",
+    "norm(0)": "pb.sqrt(pb.sum(x * x) + 1e-12)",
+    "0*inf": "keep infinities out with pb.safe_where(cond, f, g, x)",
+    "overflow": "scale the numbers down, subtract the maximum before exp, or use float64",
+    "not finite": "look at where the numbers come from",
+}
+"""cause -> its cure as code."""

@@ -1,0 +1,71 @@
+"""`Explanation`: what `explain` answers."""
+
+from __future__ import annotations
+
+import html
+from typing import Any, NamedTuple
+
+
+class Place(NamedTuple):
+    """An operation on the way from source to target: where it is, and whether the cut is here."""
+
+    operation: str
+    file: str
+    line: int
+    cut: bool = False
+
+    def __str__(self) -> str:
+        at = f" at {self.file}:{self.line}" if self.line else ""
+        return f"{self.operation}{at}{'   <-- here' if self.cut else ''}"
+
+
+class Explanation:
+    """Why a gradient is what it is.
+
+    gradient         "None", "zero", "nan", "inf" or "fine"
+    cause            one of `CAUSES`
+    operation, file, line   where it happened; empty and 0 where that is not known
+    text             sentences
+    fix              the cure, as code
+    path             operations from the source to the target, as `Place`s, the cut marked
+    """
+
+    def __init__(
+        self, gradient: str, cause: str, text: str, *, operation: str = "",
+        at: tuple[str, int] = ("", 0), fix: str = "", path: tuple[Place, ...] = (),
+    ) -> None:
+        self.gradient, self.cause, self.text, self.fix = gradient, cause, text, fix
+        self.operation, (self.file, self.line), self.path = operation, at, path
+
+    def __repr__(self) -> str:
+        return f"<Explanation {self.cause}: {self.operation} at {self.file}:{self.line}>"
+
+    def __str__(self) -> str:
+        at = f" at {self.file}:{self.line}" if self.line else ""
+        of = f", `{self.operation}`{at}" if self.operation else at
+        lines = [f"gradient: {self.gradient}", f"  cause:  {self.cause}{of}",
+                 f"  why:    {self.text}"]
+        if self.fix:
+            lines.append(f"  fix:    {self.fix}")
+        if self.path:
+            lines.append("  path:   " + "\n          ".join(map(str, self.path)))
+        return "\n".join(lines)
+
+    def __rich__(self) -> Any:
+        """As a panel, for rich."""
+        from rich.panel import Panel
+        from rich.text import Text
+
+        border = "green" if self.cause == "fine" else "red"
+        return Panel(Text(str(self)), title=f"{self.gradient}: {self.cause}", border_style=border)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The parts as plain values, for JSON."""
+        return {
+            "gradient": self.gradient, "cause": self.cause, "operation": self.operation,
+            "file": self.file, "line": self.line, "text": self.text, "fix": self.fix,
+            "path": [p._asdict() for p in self.path],
+        }

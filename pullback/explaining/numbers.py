@@ -1,0 +1,265 @@
+"""Why is it zero, NaN or infinite: the pull done once more, step by step, looking at each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy
+
+from ..arrays import adapters, is_array
+from ..core import state as _state
+from ..core.cotangent import accumulate, conjugated
+from ..core.journal import latest
+from ..core.node import Node, line_of
+from ..core.op import OPS, Op
+from ..core.pull import reached
+from ..core.several import Pick
+from ..core.tensor import Tensor, raw
+from ..errors import GraphFreedError
+from .causes import CURES
+from .explanation import Explanation, Place
+from .severed import HINT, line_from
+
+DEAD = {"relu", "relu6", "maximum", "minimum", "leaky_relu", "hard_tanh", "hard_sigmoid", "max"}
+FLAT = {"sign", "round", "floor", "ceil", "trunc", "floor_divide", "heaviside"}
+SATURATED = {"sigmoid", "tanh", "softmax", "log_softmax", "erf", "erfc", "exp", "log_sigmoid",
+             "softplus", "atan", "silu", "gelu", "softsign"}
+FACTORS = {"multiply", "matmul", "tensordot", "vecdot", "einsum", "square", "pow", "power"}
+MASKS = {"where", "getitem", "take", "take_along_axis", "compress", "where_zero"}
+WRITES = {"set_at", "put_view", "setitem"}
+AT_ZERO = {
+    "sqrt": "sqrt(0)", "rsqrt": "sqrt(0)", "pow": "sqrt(0)", "power": "sqrt(0)", "log": "log(0)",
+    "log2": "log(0)", "log10": "log(0)", "log1p": "log(0)", "divide": "0/0", "reciprocal": "0/0",
+    "vector_norm": "norm(0)", "matrix_norm": "norm(0)", "norm": "norm(0)", "hypot": "norm(0)",
+}
+
+
+class Step(NamedTuple):
+    """One step of the pull: what came to a node, and what it handed to each parent."""
+
+    node: Node
+    g: Any
+    given: dict[Node, Any]
+
+
+def of_numbers(
+    roots: Mapping[Node, Any], x: Any, node: Node, spans: Any
+) -> Explanation:
+    """The explanation of a gradient that a path leads to."""
+    steps: list[Step] = []
+    before = _state.pulling()
+    try:
+        found = _sweep(roots, node, spans, steps)
+    except GraphFreedError:
+        return Explanation("None", "freed", "The path is whole, and the values that the gradient "
+                           "needs were freed by an earlier pull.", fix=CURES["freed"])
+    finally:
+        _state.restore(before)
+    if found is None:
+        return _no_answer(steps, node)
+    values = _numpy(found)
+    if not numpy.isfinite(values).all():
+        return _not_finite(steps, roots, "nan" if numpy.isnan(values).any() else "inf")
+    if values.size and not values.any():
+        return _zero(steps, roots)
+    norm = float(numpy.sqrt((abs(values.astype(numpy.complex128)) ** 2).sum()))
+    return Explanation("fine", "fine", f"The gradient is an ordinary number: its norm is {norm:.6g}"
+                       f" over {values.size} entries.")
+
+
+def _sweep(
+    roots: Mapping[Node, Any], wanted: Node, spans: Any, steps: list[Step]
+) -> Any:
+    cotangents: dict[Node, Any] = {}
+    for node, (target, g) in roots.items():
+        g = OPS["ones_like"](target._data) if g is None else raw(g)
+        g = g if is_array(g) else adapters[target._data.__class__].asarray(g, None, target._data)
+        cotangents[node] = conjugated(OPS["astype"](OPS["broadcast_to"](
+            g, shape=tuple(target._data.shape)), target._data.dtype))
+    order = reached(roots, spans)
+    needed = {wanted}
+    for node in reversed(order):
+        if any(p in needed for p in node.parents):
+            needed.add(node)
+    for node in order:
+        g = cotangents.get(node)
+        if g is None or node not in needed or node is wanted:
+            continue
+        own: dict[Node, Any] = cotangents if node.__class__ is Pick else {}
+        node.op.step(node, g, own, needed, False, Tensor)
+        if own is cotangents:
+            continue
+        steps.append(Step(node, g, own))
+        for parent, r in own.items():
+            accumulate(cotangents, parent, r, lambda: "explain")
+    return cotangents.get(wanted)
+
+
+def _numpy(value: Any) -> Any:
+    if isinstance(value, list):
+        parts = [_numpy(v).ravel() for v in value if v is not None]
+        return numpy.concatenate(parts) if parts else numpy.zeros(0)
+    value = raw(value)
+    return numpy.asarray(adapters[value.__class__].numpy(value))
+
+
+def _told(
+    gradient: str, cause: str, node: Node, text: str, steps: list[Step]
+) -> Explanation:
+    at = line_from(node)
+    path = tuple(Place(s.node.name(), *line_from(s.node), s.node is node) for s in reversed(steps))
+    return Explanation(
+        gradient, cause, text + ("" if at[1] else HINT), operation=node.name(), at=at,
+        fix=CURES.get(cause, ""), path=path,
+    )
+
+
+def _no_answer(steps: list[Step], wanted: Node) -> Explanation:
+    """A rule handed nothing on."""
+    for step in steps:
+        if not step.given or len(step.given) < len({p for p in step.node.parents if p}):
+            written = not isinstance(step.node.op, Op)
+            cause = "rule" if written else "no derivative"
+            who = "The hand-written gradient of" if written else "No rule of"
+            return _told("None", cause, step.node, f"{who} `{step.node.name()}` gave None.", steps)
+    return Explanation("None", "unused", "No cotangent arrives.", fix=CURES["unused"])
+
+
+# Zeros --------------------------------------------------------------------------------------
+
+
+def _zero(steps: list[Step], roots: Mapping[Node, Any]) -> Explanation:
+    if not any(_numpy(s.g).any() for s in steps):
+        return Explanation("zero", "zero", "The cotangent that the pull began with is zero.")
+    for step in steps:
+        if _numpy(step.g).any() and step.given and not any(
+            _numpy(r).any() for r in step.given.values()
+        ):
+            cause = _why_zero(step.node)
+            other = [p for p in step.node.parents if p is not None and p.op.name in DEAD]
+            if cause == "zero factor" and other:
+                return _told("zero", "dead", other[0], f"`{step.node.name()}` multiplied by what "
+                             f"`{other[0].name()}` gave: zeros, 100% of its units are dead.", steps)
+            return _told("zero", cause, step.node, _zero_text(step, cause), steps)
+    return Explanation("zero", "cancelled", "What the paths hand on adds up to zero.",
+                       fix=CURES["cancelled"])
+
+
+def _why_zero(node: Node) -> str:
+    name = getattr(node.op, "name", "")
+    if not isinstance(node.op, Op):
+        return "rule"
+    if node.op.flat or name in FLAT:
+        return "flat"
+    if len({p for p in node.parents if p}) < sum(p is not None for p in node.parents):
+        return "cancelled"
+    for names, cause in ((DEAD, "dead"), (SATURATED, "saturated"), ({"clip"}, "clipped"),
+                         (MASKS, "masked"), (WRITES, "overwritten"), (FACTORS, "zero factor")):
+        if name in names:
+            return cause
+    return "zero"
+
+
+def _zero_text(step: Step, cause: str) -> str:
+    name, g = step.node.name(), _numpy(step.g)
+    asked = f"{int((g != 0).sum())} of {g.size} entries of its cotangent are not zero"
+    return {
+        "flat": f"The derivative of `{name}` is zero wherever it exists.",
+        "dead": f"All units of `{name}` that are asked ({asked}) are off: 100% are dead.",
+        "saturated": f"`{name}` is saturated at 100% of its entries that are asked ({asked}).",
+        "clipped": f"All entries that are asked ({asked}) lie outside the bounds of `{name}`.",
+        "masked": f"`{name}` did not select what depends on the source.",
+        "overwritten": f"`{name}` overwrote all entries that the target depends on.",
+        "zero factor": f"`{name}` multiplied by zeros.",
+        "cancelled": f"What `{name}` hands to one and the same argument adds up to zero.",
+        "rule": f"The hand-written gradient of `{name}` answered zeros.",
+    }.get(cause, f"`{name}` handed zeros on.")
+
+
+# NaN and infinity ---------------------------------------------------------------------------
+
+
+def _is_finite(value: Any) -> bool:
+    return bool(numpy.isfinite(_numpy(value)).all())
+
+
+def _not_finite(steps: list[Step], roots: Mapping[Node, Any], word: str) -> Explanation:
+    forward = all(_is_finite(t._data) for t, _ in roots.values())
+    if not forward:
+        found = _first_forward(steps, word)
+        if found is not None:
+            return found
+    for i, step in enumerate(steps):
+        if not _is_finite(step.g):
+            return Explanation(word, "not finite", "The cotangent the pull began with is not "
+                               "finite.", fix=CURES["not finite"])
+        for parent, r in step.given.items():
+            if not _is_finite(r):
+                return _first_bad(steps, i, parent, r, word, forward)
+    return Explanation(word, "overflow", "The sum of the paths' gradients is not finite.",
+                       fix=CURES["overflow"])
+
+
+def _first_bad(
+    steps: list[Step], i: int, parent: Node, r: Any, word: str, forward: bool
+) -> Explanation:
+    node, g = steps[i].node, _numpy(steps[i].g)
+    values = _numpy(r)
+    index = tuple(int(k) for k in numpy.argwhere(~numpy.isfinite(values))[0])
+    place = node.parents.index(parent)
+    names = getattr(node.op, "arguments", ())
+    argument = names[place] if place < len(names) else str(place)
+    silent = g.shape == values.shape and g[index] == 0
+    name = node.name()
+    if silent and any(s.node.name() in ("where", "put_view", "getitem") for s in steps[:i]):
+        cause = "where"
+    else:
+        cause = AT_ZERO.get(name) or ("0*inf" if numpy.isnan(values[index]) else "overflow")
+    text = (
+        f"`{name}` is the first to hand on what is not finite: {values[index]} for argument "
+        f"`{argument}`, entry {list(index)}{_forward_values(node, index, values.shape)}, from the "
+        f"cotangent {g[index] if g.shape == values.shape else 'that came'}. "
+        + ("The forward was finite." if forward else "The forward was not finite.")
+    )
+    if cause == "where":
+        text += " That entry was not selected: its cotangent is zero, and 0 times inf is NaN."
+    return _told(word, cause, node, text, steps)
+
+
+def _forward_values(node: Node, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    if node.saved.__class__ is not tuple:
+        return ""
+    names = (*getattr(node.op, "arguments", ()), "out")
+    shown = []
+    for name, value in zip(names, node.saved, strict=False):
+        if value is not None and is_array(value) and tuple(value.shape) == tuple(shape):
+            shown.append(f"{name} = {_numpy(value)[index]}")
+    return f" (where {', '.join(shown)})" if shown else ""
+
+
+def _first_forward(steps: list[Step], word: str) -> Explanation | None:
+    """The first operation of the forward whose result is not finite, while its inputs are."""
+    journal = latest()
+    lines = {line_of(s.node) for s in steps}
+    for event in journal.events.values() if journal is not None else ():
+        inputs = [journal.events[i] for i in event.inputs if i in journal.events] if journal else []
+        if event.finite is False and f"{event.file}:{event.line}" in lines and all(
+            e.finite is not False for e in inputs
+        ):
+            cause = {"sqrt": "not finite"}.get(event.operation) or AT_ZERO.get(
+                event.operation, "overflow")
+            return Explanation(
+                word, cause, f"The forward was not finite: `{event.operation}` is the first whose "
+                "result is not, while what it was handed is.", operation=event.operation,
+                at=(event.file, event.line), fix=CURES[cause],
+            )
+    for step in reversed(steps):
+        saved = step.node.saved if step.node.saved.__class__ is tuple else ()
+        if saved and any(v is not None and is_array(v) and not _is_finite(v) for v in saved):
+            if any(v is not None and is_array(v) and not _is_finite(v) for v in saved[:-1]):
+                continue
+            cause = AT_ZERO.get(step.node.name(), "overflow")
+            return _told(word, cause, step.node, f"The forward was not finite: `{step.node.name()}`"
+                         " gave what is not, of what is.", steps)
+    return None

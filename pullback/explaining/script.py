@@ -1,0 +1,137 @@
+"""A script run to be explained: every gradient that comes out None, zero, NaN or infinite."""
+
+from __future__ import annotations
+
+import gc
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from weakref import ref
+
+import numpy
+
+from ..arrays import adapters, known
+from ..arrays.batched import Batched
+from ..arrays.symbol import Symbol
+from ..core import cuts
+from ..core.answers import listening
+from ..core.journal import keeping
+from ..core.node import Leaf
+from ..core.state import REQUIRED, setting
+from ..core.tensor import Tensor, raw
+from .explain import explain
+from .explanation import Explanation
+from .severed import of_target
+
+
+class Asked(NamedTuple):
+    """An explanation, and where the gradient was asked for."""
+
+    how: str
+    file: str
+    line: int
+    explanation: Explanation
+
+
+def _is_ordinary(answer: Tensor) -> bool:
+    """Whether a gradient is finite and somewhere not zero, so that nothing is to be explained."""
+    values = known(raw(answer))
+    if values is None or isinstance(values, (Batched, Symbol)):
+        return False
+    numbers = adapters[values.__class__].numpy(values)
+    return bool(numpy.isfinite(numbers).all() and numbers.any())
+
+
+class Hearing:
+    """Listens to a script, and explains each gradient once, by the line that asks."""
+
+    def __init__(self) -> None:
+        self.found: list[Asked] = []
+        self._seen: set[Any] = set()
+        self._told: set[Any] = set()
+        self._reached: set[int] = set()
+        self._suspects: list[tuple[Any, Asked]] = []
+
+    def __call__(
+        self, how: str, targets: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any],
+        tape: Any,
+    ) -> None:
+        """One gradient was asked for."""
+        file, line = cuts.place()
+        if not sources and any(t._node is None for t in targets):
+            self._explain((file, line, -1), how, lambda: of_target(targets))
+        for i, (source, answer) in enumerate(zip(sources, answers, strict=True)):
+            if isinstance(source._node, Leaf):
+                self._reached.add(source._node.born)
+            if answer is None or (isinstance(answer, Tensor) and not _is_ordinary(answer)):
+                self._explain((file, line, i), how, lambda s=source: explain(targets, s, tape=tape))
+        if how == "backward()" and (file, line) not in self._seen:
+            self._seen.add((file, line))
+            self._look_for_left_out(file, line, how, targets)
+
+    def _explain(self, key: tuple[str, int, int], how: str, ask: Any) -> None:
+        if key in self._seen:
+            return
+        explanation = ask()
+        if explanation.cause == "fine":
+            return
+        self._seen.add(key)
+        self._add(Asked(how, key[0], key[1], explanation))
+
+    def _add(self, asked: Asked) -> None:
+        """Once for each line that asks and each place that is to blame."""
+        e = asked.explanation
+        key = (asked.file, asked.line, e.cause, e.file, e.line)
+        if key not in self._told:
+            self._told.add(key)
+            self.found.append(asked)
+
+    def _look_for_left_out(self, file: str, line: int, how: str, targets: Sequence[Any]) -> None:
+        """Tensors that require a gradient and got none, unless another backward gives it."""
+        for x in [o for o in gc.get_objects() if issubclass(type(o), Tensor)]:
+            node = getattr(x, "_leaf", None) or getattr(x, "_node", None)
+            if isinstance(node, Leaf) and node.level == REQUIRED and node.grad is None:
+                explanation = explain(targets, x)
+                if explanation.cause not in ("fine", "unused"):
+                    self._suspects.append((ref(node), Asked(how, file, line, explanation)))
+
+    def finish(self) -> list[Asked]:
+        """Everything that was found."""
+        for reference, asked in self._suspects:
+            node = reference()
+            if node is None or node.born not in self._reached:
+                self._add(asked)
+        return self.found
+
+
+def explain_script(path: str, args: Sequence[str] = ()) -> tuple[list[Asked], BaseException | None]:
+    """Run a script with its arguments; what was explained, and the exception it ended with.
+
+    `sys.argv`, `sys.path` and everything about recording are as before afterwards.
+    """
+    hearing = Hearing()
+    argv, paths = sys.argv, list(sys.path)
+    sys.argv, ended = [path, *args], None
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    cuts.forget()
+    try:
+        with setting(lines=True), keeping(), listening(hearing):
+            runpy.run_path(path, run_name="__main__")
+    except (Exception, SystemExit) as error:
+        ended = None if isinstance(error, SystemExit) and not error.code else error
+    finally:
+        sys.argv, sys.path[:] = argv, paths
+    return hearing.finish(), ended
+
+
+def shown(found: Sequence[Asked], ended: BaseException | None) -> str:
+    """What the command prints."""
+    parts = [f"{a.how} at {a.file}:{a.line}\n{a.explanation}" for a in found]
+    if ended is not None and not found:
+        parts.append("".join(traceback.format_exception(ended)).rstrip())
+    elif ended is not None:
+        parts.append(f"The script ended with {type(ended).__name__}: {ended}")
+    return "\n\n".join(parts) or "Every gradient is an ordinary number."

@@ -1,0 +1,94 @@
+"""A table as plain text, for rich, and as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+_STYLE = """body{font:14px/1.5 system-ui,sans-serif;margin:2em;color:#1d2733}
+table{border-collapse:collapse;margin:.6em 0 1em}caption{text-align:left;font-weight:600}
+th{text-align:left;border-bottom:2px solid #b9c4d0}th,td{padding:.15em .9em .15em 0}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}tr:hover td{background:#eef3f8}
+p{margin:.2em 0;color:#51606f}"""
+
+
+class Table:
+    """Rows of cells under headings, with a title above and notes below.
+
+    heads   the headings; one that begins with `>` is of a column of numbers, set to the right
+
+    >>> print(Table("two", ("name", ">bytes"), [("a", "8 B"), ("long", "16 B")], ["a note"]))
+    two
+    name  bytes
+    a       8 B
+    long   16 B
+    a note
+    """
+
+    def __init__(
+        self, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]],
+        notes: Iterable[str] = (),
+    ) -> None:
+        self.title, self.notes = title, list(notes)
+        self.heads = [h.lstrip(">") for h in heads]
+        self.numbers = [h.startswith(">") for h in heads]
+        self.rows = [tuple(row) for row in rows]
+
+    def __str__(self) -> str:
+        lines = [self.title]
+        if self.rows:
+            whole = [tuple(self.heads), *self.rows]
+            widths = [max(len(row[i]) for row in whole) for i in range(len(self.heads))]
+            lines += ["  ".join(self._set(row, widths)).rstrip() for row in whole]
+        return "\n".join([*lines, *self.notes])
+
+    __repr__ = __str__
+
+    def _set(self, row: Sequence[str], widths: Sequence[int]) -> list[str]:
+        return [
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, self.numbers, strict=True)
+        ]
+
+    def __rich__(self) -> Any:
+        """The same for rich's console."""
+        from rich.console import Group
+        from rich.table import Table as Rich
+        from rich.text import Text
+
+        parts: list[Any] = [Text(self.title, "bold")]
+        if self.rows:
+            table = Rich(box=None, pad_edge=False)
+            for head, number in zip(self.heads, self.numbers, strict=True):
+                table.add_column(head, justify="right" if number else "left")
+            for row in self.rows:
+                table.add_row(*map(Text, row))
+            parts.append(table)
+        return Group(*parts, *(Text(note, "dim") for note in self.notes))
+
+    def html(self) -> str:
+        """The table as an element of a page."""
+        kinds = [' class="n"' if number else "" for number in self.numbers]
+        head = "".join(f"<th{k}>{escape(h)}</th>" for h, k in zip(self.heads, kinds, strict=True))
+        body = "".join(
+            "<tr>" + "".join(
+                f"<td{k}>{escape(cell)}</td>" for cell, k in zip(row, kinds, strict=True)
+            ) + "</tr>\n" for row in self.rows
+        )
+        notes = "".join(f"<p>{escape(note)}</p>\n" for note in self.notes)
+        return (
+            f"<table><caption>{escape(self.title)}</caption>\n<thead><tr>{head}</tr></thead>\n"
+            f"<tbody>{body}</tbody></table>\n{notes}"
+        )
+
+    _repr_html_ = html
+
+
+def page(title: str, tables: Sequence[Table]) -> str:
+    """Tables as one page that refers to nothing outside."""
+    body = "\n".join(table.html() for table in tables)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}'
+        f"</title><style>{_STYLE}</style></head>\n<body>{body}</body></html>\n"
+    )

@@ -1,0 +1,84 @@
+"""Curves: numbers by step, of which old ones are thinned out so that memory stays bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+__all__ = ["Curve", "History"]
+
+LIMIT = 4096
+"""Points of a curve; when there are more, every second one goes."""
+
+
+class Curve(Sequence[float]):
+    """The values of one number, and in `steps` the steps that they are of.
+
+    >>> curve = Curve()
+    >>> for step in range(1, 4):
+    ...     curve.add(step, step / 2)
+    >>> curve[-1], list(curve), curve.steps
+    (1.5, [0.5, 1.0, 1.5], [1, 2, 3])
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.values: list[float] = []
+        self._apart, self._count = 1, 0
+
+    def add(self, step: int, value: float) -> None:
+        """A value more; the last one always stays, with others at even distances."""
+        if self.steps and (self._count - 1) % self._apart:
+            self.steps.pop()
+            self.values.pop()
+        self._count += 1
+        self.steps.append(step)
+        self.values.append(value)
+        if len(self.steps) > LIMIT:
+            self.steps, self.values = self.steps[::2], self.values[::2]
+            self._apart *= 2
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.values[index]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        last = f", last {self.values[-1]:.6g} at step {self.steps[-1]}" if self.values else ""
+        return f"Curve({len(self)} points{last})"
+
+
+class History(Mapping[str, Curve]):
+    """Name -> curve, in the order in which they came.
+
+    >>> history = History()
+    >>> history.add(1, {"loss": 0.5})
+    >>> history["loss"][-1]
+    0.5
+    """
+
+    def __init__(self) -> None:
+        self._curves: dict[str, Curve] = {}
+
+    def add(self, step: int, record: Mapping[str, float]) -> None:
+        """The numbers of a step."""
+        for name, value in record.items():
+            self._curves.setdefault(name, Curve()).add(step, value)
+
+    def group(self, kind: str) -> dict[str, Curve]:
+        """The curves `kind/name`, by name."""
+        start = f"{kind}/"
+        return {k[len(start):]: c for k, c in self._curves.items() if k.startswith(start)}
+
+    def __getitem__(self, name: str) -> Curve:
+        return self._curves[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._curves)
+
+    def __len__(self) -> int:
+        return len(self._curves)
+
+    def __repr__(self) -> str:
+        return f"History({', '.join(self._curves)})"

@@ -1,0 +1,147 @@
+"""`draw`: the recorded graph behind tensors, or the part between two, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ..core.backward import start as begun
+from ..core.cotangent import conjugated
+from ..core.node import Node
+from ..core.op import OPS
+from ..core.several import Pick
+from ..core.symbols import holds_symbols
+from ..core.tensor import Tensor, is_inexact, raw
+from ..drawing import Drawn
+from ..drawing.drawn import FORMATS
+from ..errors import ArgumentError, ArgumentTypeError
+from ..explaining.explain import explain
+from ..trees import leaves
+from .boxes import Scene
+from .history import History
+from .slopes import Slopes
+
+SHOWN = ("space", "gradient", "saved", "line")
+
+
+class Recording(Drawn):
+    """A picture of what was recorded; a notebook shows it by `_repr_html_`, in any form."""
+
+    def _repr_html_(self) -> str:
+        if self.format == "svg":
+            return f'<div style="overflow:auto;max-height:720px">{self.svg}</div>'
+        return str(super()._repr_html_())
+
+
+def draw(
+    y: Any, x: Any = None, *, tape: Any = None, cotangent: Any = None, gradients: bool = True,
+    format: str = "svg", fold: bool | None = None, show: Collection[str] = SHOWN,
+    names: Any = None,
+) -> Any:
+    """A picture of the operations recorded behind tensors, from top to bottom.
+
+    y          a Tensor, or a nested structure of them; of a graph, what `Graph.draw` draws; or a
+               traced function's concrete graph
+    x          tensors: only what lies on a path from them is drawn. Where there is no path, both
+               sides are, and the cut
+    tape       a GradientTape: what was recorded outside of it ends the paths
+    cotangent  what the pull starts with, for each y; ones when left out
+    gradients  pull once, which keeps the graph, and tell of each gradient its norm and its shares
+               of zeros and NaN. Hooks do not run; hand-written gradients do
+    format     what a notebook shows: "svg", "html" (folds, zooms, searches), "dot" or "text"
+    fold       whether groups are drawn as one box; left out, as many as a large graph needs
+    show       what a box says besides its name: some of "space", "gradient", "saved", "line"
+    names      {name: Tensor}, or a module, whose parameters are then called by their names
+
+    The picture has `.svg`, `.html`, `.dot` and `.text`, and `save(path)` writes the form that the
+    path ends in. Lines are known of what was recorded inside `with pullback.debug():`.
+
+    Raises `ArgumentError` and `ArgumentTypeError` for other arguments, `RuleError` for a cotangent
+    of another shape.
+
+    >>> import pullback as pb
+    >>> from pullback.seeing import draw
+    >>> x = pb.tensor([3.0, 4.0], requires_grad=True)
+    >>> picture = draw(pb.sum(x * x), x)
+    >>> picture
+    <picture of 4 operations>
+    >>> picture.picture.boxes[0].rows
+    ('float64 [2]', '‖g‖ 10')
+    """
+    if format not in FORMATS:
+        raise ArgumentError("argument `format` of draw", f"one of {', '.join(FORMATS)}",
+                            repr(format))
+    if isinstance(show, str) or not set(show) <= set(SHOWN):
+        raise ArgumentError("argument `show` of draw", f"some of {', '.join(SHOWN)}", repr(show))
+    if hasattr(y, "graph") and not isinstance(y, Tensor):
+        return y.graph.draw(format=format, fold=fold)
+    targets, sources = _tensors(y, "y"), ([] if x is None else _tensors(x, "x"))
+    if any(holds_symbols(t) for _, t in targets):
+        flat = [t for _, t in targets]
+        graph = raw(flat[0]).operation.graph
+        between = None if x is None else ([t for _, t in sources], flat)
+        return graph.draw(flat, between=between, format=format, fold=fold)
+    history = History(
+        [t._node for _, t in targets if t._node is not None],
+        None if tape is None else tape._recorded(),
+    )
+    starts = [t._node for _, t in sources if t._node is not None]
+    joined = x is None or history.between(starts)
+    reasons = [] if joined else [
+        explain([t for _, t in targets], source, tape=tape) for _, source in sources
+    ]
+    slopes = Slopes(history, _roots(targets, cotangent)) if gradients else None
+    called = _called(names) | {t._node: n for n, t in sources if t._node is not None
+                               and t._node not in _called(names)}
+    scene = Scene(history, slopes, called, _spaces(targets), _spaces(sources), show, reasons)
+    return Recording(scene.picture(), format, fold)
+
+
+def _tensors(values: Any, who: str) -> list[tuple[str, Any]]:
+    """(name, tensor) of each tensor in a structure."""
+    flat = leaves(values)
+    for value in flat:
+        if not isinstance(value, Tensor):
+            raise ArgumentTypeError(f"argument `{who}` of draw", "a Tensor, or several",
+                                    f"a {type(value).__name__}")
+    if len(flat) == 1:
+        return [(who, flat[0])]
+    return [(f"{who}[{i}]", t) for i, t in enumerate(flat)]
+
+
+def _spaces(tensors: list[tuple[str, Any]]) -> list[tuple[str, Node | None, str]]:
+    return [(n, t._node, f"{str(t.dtype).rpartition('.')[2]} {list(t.shape)}")
+            for n, t in tensors]
+
+
+def _roots(targets: list[tuple[str, Any]], cotangent: Any) -> dict[Node, Any]:
+    """target node -> the cotangent that the pull starts with."""
+    given = [None] * len(targets) if cotangent is None else leaves(cotangent)
+    if len(given) != len(targets):
+        raise ArgumentError("argument `cotangent` of draw", f"one for each of {len(targets)}",
+                            f"{len(given)}")
+    roots: dict[Node, Any] = {}
+    for (_, target), g in zip(targets, given, strict=True):
+        node = target._node
+        if node is None or not is_inexact(target._data):
+            continue
+        start = OPS["ones_like"](target._data) if g is None else raw(begun(target, g, "draw"))
+        start = conjugated(start)
+        roots[node] = start if node not in roots else roots[node] + start
+    return roots
+
+
+def _called(names: Any) -> dict[Node, str]:
+    """node -> its name."""
+    if names is None:
+        return {}
+    pairs = names.named_parameters() if hasattr(names, "named_parameters") else None
+    if pairs is None and not isinstance(names, Mapping):
+        raise ArgumentTypeError("argument `names` of draw", "{name: Tensor}, or a module",
+                                f"a {type(names).__name__}", 'names={"w": w}')
+    found = {}
+    for name, tensor in pairs if pairs is not None else names.items():
+        node = getattr(tensor, "_node", None)
+        if node is not None:
+            found[node.parents[0] if isinstance(node, Pick) else node] = str(name)
+    return found

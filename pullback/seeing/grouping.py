@@ -1,0 +1,82 @@
+"""Which groups operations are drawn in: by the line that called them, else in runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.node import Node, line_of
+from .facts import where_of
+from .history import History
+
+Path = tuple[str, ...]
+ROOM = 40
+"""The most boxes or groups side by side in one group."""
+
+
+def groups_of(history: History, kept: set[Node]) -> dict[Node, Path]:
+    """The groups of each node.
+
+    kept   nodes that are in no group: what the user named
+
+    Operations of one line are a group, also those of all rounds of a loop; where lines were not
+    kept, so are runs of operations that were recorded one after the other. A group that would hold
+    too many is parted in runs. A leaf stands where all that takes it stands.
+    """
+    computed = [n for n in history.nodes if not history.is_end(n) and n not in kept]
+    found: dict[Node, Path] = dict.fromkeys(history.nodes, ())
+    by_line: dict[str, list[Node]] = {}
+    for node in computed:
+        by_line.setdefault(line_of(node), []).append(node)
+    for line, nodes in by_line.items():
+        outer: Path = (where_of(nodes[0]),) if line and len(nodes) > 1 else ()
+        for node, path in zip(nodes, runs(len(nodes)), strict=True):
+            found[node] = (*outer, *_named(path, nodes))
+    takers: dict[Node, list[Path]] = {}
+    for tail, head, _, _ in history.lines:
+        takers.setdefault(tail, []).append(found[head])
+    for node in history.nodes:
+        if history.is_end(node) and node not in kept and node in takers:
+            found[node] = _shared(takers[node])
+    return found
+
+
+def runs(count: int) -> list[tuple[tuple[int, int], ...]]:
+    """For each of so many things, the runs (first, end) it is in, from the largest.
+
+    >>> runs(2)
+    [(), ()]
+    >>> runs(1640)[-1]
+    ((1600, 1640),)
+    """
+    steps: list[int] = []
+    step = ROOM
+    while step < count:
+        steps.insert(0, step)
+        step *= ROOM
+    found = []
+    for n in range(count):
+        path = [(n // s * s, min(count, n // s * s + s)) for s in steps]
+        found.append(tuple(p for i, p in enumerate(path) if p not in path[:i]))
+    return found
+
+
+def _named(path: Sequence[tuple[int, int]], nodes: Sequence[Node]) -> Path:
+    return tuple(
+        f"{first + 1}–{end}: {_contents(nodes[first:min(end, first + 3)])}" for first, end in path
+    )
+
+
+def _contents(nodes: Sequence[Any]) -> str:
+    return ", ".join(str(node.op.name) for node in nodes) + ", …"
+
+
+def _shared(paths: Sequence[Path]) -> Path:
+    first = paths[0]
+    depth = len(first)
+    for path in paths[1:]:
+        same = 0
+        while same < min(depth, len(path)) and path[same] == first[same]:
+            same += 1
+        depth = same
+    return first[:depth]

@@ -1,0 +1,36 @@
+"""Each of the thirteen planted bugs is found, and by the right law; what is no bug raises no alarm.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pullback.checking import Report, check
+from pullback.checking.laws import LAWS
+from tests.checking.entries import Planted
+from tests.checking.harmless import HARMLESS
+from tests.checking.planted import BUGS, KINDS
+
+
+def checked(planted: Planted) -> Report:
+    examples = [np.array(e) for e in planted.examples]
+    return check(planted.make(), *examples, **planted.options)
+
+
+def test_there_are_thirteen_kinds() -> None:
+    assert len(KINDS) == 13
+    assert all(planted.laws and planted.laws <= set(LAWS) for planted in BUGS)
+    assert not any(planted.laws for planted in HARMLESS)
+
+
+@pytest.mark.parametrize("planted", BUGS, ids=lambda p: p.id)
+def test_a_bug_is_found_by_the_right_law(planted: Planted) -> None:
+    report = checked(planted)
+    assert {f.law for f in report.failures} & planted.laws, str(report)
+
+
+@pytest.mark.parametrize("planted", HARMLESS, ids=lambda p: p.id)
+def test_what_is_no_bug_raises_no_alarm(planted: Planted) -> None:
+    report = checked(planted)
+    assert report.ok, str(report)

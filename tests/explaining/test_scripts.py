@@ -1,0 +1,87 @@
+"""`pullback explain` on scripts: broken ones are explained at the marked line, right ones not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pullback.core.answers import listeners
+from pullback.core.journal import current
+from pullback.core.state import state
+from pullback.explaining.script import explain_script, shown
+from tests.house.sources import ROOT
+
+BROKEN = {
+    "accuracy_as_loss.py": "no derivative",
+    "dead_units.py": "dead",
+    "detached_encoder.py": "stopped",
+    "numpy_in_the_loss.py": "left",
+    "variable_replaced.py": "replaced",
+}
+RIGHT = {
+    "tape": """
+import pullback as pb
+x, w = pb.tensor([1.0, 2.0]), pb.Variable([0.5, 0.5])
+for _ in range(3):
+    with pb.GradientTape() as tape:
+        loss = pb.mean((w * x - 1.0) ** 2)
+    w.assign_sub(0.1 * tape.gradient(loss, w))
+    print(float(loss))
+""",
+    "torch": """
+import pullback.torch as torch
+x, w = torch.ones(4, 3), torch.ones(3, 1, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = ((x @ w - 1) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+    print(loss.item(), (x @ w).detach().numpy().shape)
+""",
+    "grad": """
+import pullback as pb
+w = pb.tensor([1.0, 2.0])
+for _ in range(3):
+    w = w - 0.1 * pb.grad(lambda w: pb.sum(pb.sin(w) ** 2))(w)
+""",
+}
+
+
+def test_every_broken_script_is_tested() -> None:
+    assert {p.name for p in (ROOT / "examples" / "broken").glob("*.py")} == set(BROKEN)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_script_is_explained(name: str) -> None:
+    path = ROOT / "examples" / "broken" / name
+    lines = path.read_text(encoding="utf-8").splitlines()
+    marked = next(i for i, text in enumerate(lines, 1) if "# BROKEN" in text)
+    before, argv, paths = state(), list(sys.argv), list(sys.path)
+    found, _ = explain_script(str(path))
+    assert [(a.explanation.cause, a.explanation.line) for a in found] == [(BROKEN[name], marked)]
+    assert Path(found[0].explanation.file).name == name
+    assert (state(), sys.argv, sys.path) == (before, argv, paths)
+    assert current() is None
+    assert not listeners()
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_script_is_left_in_peace(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "right.py"
+    path.write_text(RIGHT[name], encoding="utf-8")
+    found, ended = explain_script(str(path))
+    assert ended is None, shown(found, ended)
+    assert found == [], shown(found, ended)
+
+
+def test_an_exception_of_the_script_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "raises.py"
+    path.write_text("import sys\nraise KeyError(sys.argv[1])\n", encoding="utf-8")
+    found, ended = explain_script(str(path), ["hello"])
+    assert isinstance(ended, KeyError)
+    assert "hello" in shown(found, ended)
+    assert current() is None
+    assert not listeners()

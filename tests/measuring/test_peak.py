@@ -1,0 +1,91 @@
+"""The most memory: it grows with a chain, with checkpoints it does not, and nothing is touched."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback.core.node_hooks import is_anybody_watching
+from pullback.measuring import peak
+
+N = 20_000
+ARRAY = 8 * N
+
+
+def test_a_chain_takes_an_array_a_step_and_with_checkpoints_does_not() -> None:
+    short, long = [peak([pb.sin] * n, pb.ones(N), checkpoint=True, repeat=1) for n in (16, 64)]
+    grown = long.plain.bytes - short.plain.bytes
+    assert 46 * ARRAY < grown < 52 * ARRAY
+    assert long.checkpointed.bytes - short.checkpointed.bytes < grown / 2.5
+    assert long.ratio < 0.5 < long.plain.bytes / (64 * ARRAY)
+    assert long.time_ratio > 0
+    assert long.plain.counter == "tracemalloc"
+    assert long.plain.bytes == max(long.plain.forward, long.plain.backward)
+
+
+def test_what_is_kept_between_is_what_the_graph_keeps() -> None:
+    def f(x: Any) -> Any:
+        return pb.sum(pb.exp(pb.sin(x)))
+
+    x = pb.tensor(np.ones(N), requires_grad=True)
+    found = peak(f, x, repeat=1)
+    assert found.kept == pytest.approx(pb.residuals(f(x)).total, rel=0.05)
+    assert x.grad is None
+
+
+def test_other_versions_segments_and_errors() -> None:
+    def f(x: Any) -> Any:
+        return pb.sin(pb.exp(x))
+
+    def g(x: Any) -> Any:
+        return pb.checkpoint(pb.sin)(pb.checkpoint(pb.exp)(x))
+
+    found = peak(f, pb.ones(N), checkpoint=g, repeat=1)
+    assert (found.plain.name, found.checkpointed.name) == ("f", "g")
+    whole = peak(f, pb.ones(N), checkpoint=True, repeat=1)
+    assert whole.checkpointed.kept < whole.plain.kept
+    four = peak([pb.sin] * 16, pb.ones(N), checkpoint=4, repeat=1)
+    assert four.checkpointed.kept < four.plain.kept / 2
+    assert "×" in str(found)
+    assert "peak" in str(found.plain)
+    with pytest.raises(pb.errors.ArgumentError, match="version of f"):
+        peak(f, pb.ones(3), checkpoint="g")
+
+
+def test_variables_and_parameters_are_differentiated_and_not_touched() -> None:
+    w = pb.Variable(np.ones(N))
+    p = pb.tensor(np.ones(N), requires_grad=True)
+    found = peak(lambda x: pb.sum(x * w * p), pb.ones(N), repeat=1)
+    assert found.backward >= 2 * ARRAY
+    assert p.grad is None
+
+
+def test_arrays_of_pytorch_are_counted_as_they_come_and_go() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.ones(N, dtype=torch.float64)
+    found = peak([pb.sin] * 32, x, checkpoint=True, repeat=1)
+    assert found.plain.counter == "arrays"
+    assert 31 * ARRAY <= found.plain.bytes <= 36 * ARRAY
+    assert found.checkpointed.bytes < found.plain.bytes / 2
+    assert not is_anybody_watching()
+
+
+def test_tracemalloc_is_left_as_it_was() -> None:
+    def failing(x: Any) -> Any:
+        if tracemalloc.is_tracing():
+            raise KeyError("meant")
+        return pb.exp(x)
+
+    with pytest.raises(KeyError):
+        peak(failing, pb.ones(3))
+    assert not tracemalloc.is_tracing()
+    tracemalloc.start()
+    try:
+        peak(pb.exp, pb.ones(3))
+        assert tracemalloc.is_tracing()
+    finally:
+        tracemalloc.stop()
