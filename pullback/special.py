@@ -55,7 +55,7 @@ def logsumexp(
     """log |Σ b exp(a)| over all entries or along axes, with no overflow.
 
     b            weights, of either sign, that broadcast with a; None is 1. What has weight 0
-                 contributes nothing, an infinite entry of a neither
+                 contributes nothing, an infinite entry of a neither; it has gradient 0
     return_sign  return the sign of the sum, too; without it, the logarithm of a negative sum is NaN
 
     A sum that is 0 gives -∞, with gradients 0.

@@ -20,7 +20,9 @@ class _Spectrum:
     """
 
     def __init__(self, xp: Any, x: Any) -> None:
-        u, s, vh = xp.linalg.svd(x)
+        finite = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
+        u, s, vh = xp.linalg.svd(xp.where(finite, x, 0))  # of infinities LAPACK may not come back
+        s = xp.where(finite[..., 0], s, xp.nan)
         conjugate = xp.conj if xp.isdtype(x.dtype, "complex floating") else _same
         self.values, self.left, self.right = s, conjugate(u.mT), conjugate(vh.mT)
         self.phase = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]

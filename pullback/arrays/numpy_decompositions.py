@@ -17,12 +17,17 @@ def _floats(x: Any, name: str, *, square: bool = False) -> Any:
     return x if x.dtype.kind in "fc" else x.astype(numpy.float64)
 
 
-def _told(name: str, *, square: bool = False) -> Callable[..., Any]:
-    """NumPy's function of a name; what LAPACK gives up on is a `ConvergenceError`."""
+def _told(name: str, *, square: bool = False, finite: bool = False) -> Callable[..., Any]:
+    """NumPy's function of a name; what LAPACK gives up on is a `ConvergenceError`.
+
+    finite   infinities are not handed on: of singular values, LAPACK may never come back
+    """
     function = getattr(numpy.linalg, name)
 
     def kernel(x: Any, **attrs: Any) -> Any:
         x = _floats(x, name, square=square)
+        if finite and not numpy.isfinite(x).all():
+            raise diverged(name, False, "infinite or NaN")
         try:
             return function(x, **attrs)
         except numpy.linalg.LinAlgError as error:
@@ -69,5 +74,6 @@ def lu(x: Any) -> Any:
 KERNELS: dict[str, Callable[..., Any]] = {
     "cholesky": cholesky, "eig": eig, "lu": lu,
     **{name: _told(name, square=True) for name in ("eigh", "eigvalsh")},
-    **{name: _told(name) for name in ("pinv", "qr", "svd", "svdvals")},
+    "qr": _told("qr"),
+    **{name: _told(name, finite=True) for name in ("pinv", "svd", "svdvals")},
 }

@@ -15,13 +15,15 @@ LAZY: dict[str, str] = {
     **dict.fromkeys(
         (
             "betainc", "digamma", "entr", "erfcinv", "erfinv", "gamma",
-            "gammaln", "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1",
-            "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kv", "kve", "log_ndtr", "logit", "ndtr",
+            "gammaln", "i0", "i0e", "i1", "i1e", "j0", "j1",
+            "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kv", "log_ndtr", "logit", "ndtr",
             "ndtri", "rel_entr", "y0", "y1", "yv",
         ),
         "scipy.special",
     ),
-    **dict.fromkeys((*_WIDENING, "hazard", "polygamma", "spherical_jn", "zeta"), __name__),
+    **dict.fromkeys(
+        (*_WIDENING, "hazard", "iv", "ive", "kve", "polygamma", "spherical_jn", "zeta"), __name__
+    ),
     **dict.fromkeys(
         ("betainc_by_a", "betainc_by_b", "gammainc_by_a"),
         __name__.replace("special", "incomplete"),
@@ -53,6 +55,45 @@ def hazard(x: Any) -> Any:
         return math.sqrt(2 / math.pi) / erfcx(x * -math.sqrt(0.5))
 
 
+def iv(v: Any, x: Any) -> Any:
+    """SciPy's, which has NaN for subnormal numbers."""
+    from scipy.special import iv
+
+    return iv(v, _flushed(x))
+
+
+def ive(v: Any, x: Any) -> Any:
+    """SciPy's, which has NaN for subnormal numbers, and for large ones: there, two terms do."""
+    from scipy.special import ive
+
+    return _or_far(ive(v, _flushed(x)), v, x, -1 / 8, 1 / (2 * math.pi))
+
+
+def kve(v: Any, x: Any) -> Any:
+    """SciPy's, which has NaN for large numbers: there, two terms of the expansion do."""
+    from scipy.special import kve
+
+    return _or_far(kve(v, x), v, x, 1 / 8, math.pi / 2)
+
+
+def _or_far(near: Any, v: Any, x: Any, slope: float, factor: float) -> Any:
+    """Where x > 1e8, the expansion √(factor / x) (1 + slope (4v² - 1) / x); DLMF 10.40."""
+    far = numpy.asarray(x) > 1e8
+    if not far.any():
+        return near
+    large = numpy.where(far, x, 1e8)
+    series = numpy.sqrt(factor / large) * (1 + slope * (4 * numpy.square(v) - 1) / large)
+    dtype = numpy.asarray(near).dtype
+    return numpy.where(far & numpy.isnan(near), series, near).astype(dtype)[()]
+
+
+def _flushed(x: Any) -> Any:
+    """x, with 0 for subnormal numbers."""
+    x = numpy.asarray(x)
+    tiny = numpy.abs(x) < numpy.finfo(numpy.float64).tiny
+    return numpy.where(tiny, x.dtype.type(0), x)[()] if tiny.any() else x[()]
+
+
 def polygamma(n: Any, x: Any) -> Any:
     """The n-th derivative of digamma; SciPy's widens float32."""
     from scipy.special import polygamma
@@ -64,7 +105,7 @@ def spherical_jn(n: Any, x: Any) -> Any:
     """The spherical Bessel function of order n; SciPy's widens float32."""
     from scipy.special import spherical_jn
 
-    return numpy.asarray(spherical_jn(n, x)).astype(_dtype_of(x))[()]
+    return numpy.asarray(spherical_jn(n, _flushed(x))).astype(_dtype_of(x))[()]
 
 
 def zeta(x: Any, q: Any) -> Any:

@@ -37,7 +37,7 @@ def check(
     dtypes     names of the dtypes that f is said to take; left out, real ones are tried
     seed       of everything that is drawn
     skip       names of laws that are left out, or {name: why}
-    rtol, atol how far numbers may be apart; by the dtype if left out
+    rtol, atol  how far numbers may be apart; by the dtype if left out
     name, kwargs   what f is called in the report, and keyword arguments for it
 
     Raises `ArgumentTypeError` for what cannot be called, `ArgumentError` for another order or for

@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
-from types import FrameType
+from operator import itemgetter
+from types import CodeType, FrameType
 from typing import Any
 from weakref import ref
 
@@ -23,8 +24,9 @@ LEFT, STOPPED, NO_DERIVATIVE, INTEGER, OFF, OUTSIDE, OVERWRITTEN = (
 """Kinds of cuts: what `Cut.kind` is."""
 MOST = 1000
 """So many cuts are remembered, and as many of operations that were not recorded."""
-_NEAR = 8
+_NEAR = 6
 _PACKAGE = __file__[: -len("core/cuts.py")]
+Raw = tuple[int, str, str, Any, int, list[Any], Any, bool]
 
 
 class Cut:
@@ -33,23 +35,19 @@ class Cut:
     number   its place in the order of recording
     sources  weak references to the nodes whose tensors went in, and to some that those came from
     replaces whether the result has the shape of a leaf that went in, whose place it may take
-    result   a weak reference to the result (a Tensor or array), or a function that gives a number
+    result   a weak reference to the result, a Tensor; None where it is no Tensor
     """
 
     __slots__ = ("file", "kind", "line", "number", "operation", "replaces", "result", "sources")
 
-    def __init__(self, kind: str, operation: str, parents: Any, result: Any) -> None:
-        self.kind, self.operation = kind, operation
-        self.file, self.line = place()
-        self.number = number()
-        self.sources = _near(parents)
-        self.replaces = any(
-            p.__class__ is Leaf and result is not None and p.shape == result.shape for p in parents
-        )
-        try:
-            self.result: Any = None if result is None else ref(result)
-        except TypeError:  # numbers
-            self.result = lambda: result
+    def __init__(
+        self, number: int, kind: str, operation: str, code: Any, at: int, sources: Any,
+        result: Any, replaces: bool,
+    ) -> None:
+        self.number, self.kind, self.operation = number, kind, operation
+        self.file: str = "an unknown file" if code is None else code.co_filename
+        self.line: int = 0 if code is None else _line(code, at)
+        self.sources, self.result, self.replaces = sources, result, replaces
 
     def __repr__(self) -> str:
         return f"<Cut {self.kind}: {self.operation} at {self.file}:{self.line}>"
@@ -66,29 +64,50 @@ def place() -> tuple[str, int]:
     return "an unknown file", 0
 
 
-def _near(parents: Any) -> list[Any]:
-    """Weak references to nodes and the nearest that they came from, which may outlive them."""
-    found = [p for p in parents if p is not None]
-    for node in found:
-        if len(found) >= _NEAR:
-            break
-        if node.__class__ is not Leaf:
-            found.extend(p for p in node.parents if p is not None and p not in found)
-    return [ref(node) for node in found]
+def is_own(file: str) -> bool:
+    """Whether a file is one of this package."""
+    return file.startswith(_PACKAGE)
+
+
+def _line(code: CodeType, at: int) -> int:
+    """The line of an instruction of a code object."""
+    for start, end, line in code.co_lines():
+        if start <= at < end and line is not None:
+            return line
+    return code.co_firstlineno
 
 
 class _Kept(threading.local):
     def __init__(self) -> None:
-        self.cuts: deque[Cut] = deque(maxlen=MOST)
-        self.off: deque[Cut] = deque(maxlen=MOST)
+        self.cuts: deque[Raw] = deque(maxlen=MOST)
+        self.off: deque[Raw] = deque(maxlen=MOST)
 
 
 _kept = _Kept()
 
 
-def cut(kind: str, operation: str, parents: Any, result: Any) -> None:
-    """Remember that history is lost just now, at the user's line."""
-    _kept.cuts.append(Cut(kind, operation, parents, result))
+def cut(
+    kind: str, operation: str, parents: Any, result: Any, replaces: bool = False
+) -> None:
+    """Remember that history is lost just now, at the user's line.
+
+    This runs in everybody's loops, so a `Cut` is made only when somebody asks. Nodes that the
+    nearest came from may outlive them, so a few are known too.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    near = [p for p in parents if p is not None]
+    for node in near:
+        if node is not None and node.parents:
+            near += node.parents
+            if len(near) >= _NEAR:
+                break
+    code, at = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
+    out = None if result is None else ref(result)
+    (_kept.off if kind is OFF or kind is OUTSIDE else _kept.cuts).append((
+        number(), kind, operation, code, at, [ref(n) for n in near if n is not None], out, replaces,
+    ))
 
 
 def lost(op: Any, parents: tuple[Node | None, ...], out: Any) -> Any:
@@ -98,17 +117,18 @@ def lost(op: Any, parents: tuple[Node | None, ...], out: Any) -> Any:
     if now is QUIET or now is _PULLING:  # the library's own
         return out
     if not op.differentiable:
-        _kept.cuts.append(Cut(NO_DERIVATIVE, op.name, parents, out))
+        cut(NO_DERIVATIVE, op.name, parents, out)
     elif not is_inexact(out._data):
-        _kept.cuts.append(Cut(INTEGER, op.name, parents, out))
+        cut(INTEGER, op.name, parents, out)
     elif now.mode & ~SPECIAL < min(p.level for p in parents if p is not None):
-        _kept.off.append(Cut(OUTSIDE if now.enabled else OFF, op.name, parents, out))
+        replaces = any(p.__class__ is Leaf and p.shape == out.shape for p in parents)
+        cut(OUTSIDE if now.enabled else OFF, op.name, parents, out, replaces)
     return out
 
 
 def cuts() -> list[Cut]:
     """The cuts of this thread that are remembered, in order."""
-    return sorted([*_kept.cuts, *_kept.off], key=lambda c: c.number)
+    return [Cut(*c) for c in sorted([*_kept.cuts, *_kept.off], key=itemgetter(0))]
 
 
 def forget() -> None:

@@ -11,8 +11,8 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from ..errors import LostGradientWarning, warn
-from . import cuts
 from . import tensor as _tensor
+from .cuts import LEFT, STOPPED, cut
 from .node import Node
 from .record import user_line
 
@@ -44,7 +44,7 @@ def left(node: Node, by: str, detached: Any = None) -> None:
     detached  the tensor without history that they are in, where they stay in the library
     """
     lists = followed()
-    cuts.cut(cuts.LEFT if detached is None else cuts.STOPPED, by, (node,), detached)
+    cut(LEFT if detached is None else STOPPED, by, (node,), detached)
     if lists and detached is None:
         departure = Departure(node, by, user_line())
         for seen in lists:

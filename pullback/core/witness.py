@@ -6,7 +6,7 @@ other times. The tables are everybody's, so another thread goes through the wrap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
@@ -14,6 +14,15 @@ from typing import Any, Protocol
 
 from ..arrays import Kernels
 from .op import OPS
+
+
+class Run:
+    """Stands for the operation where what runs is the program of a graph."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 class Witness(Protocol):
@@ -26,16 +35,19 @@ class Witness(Protocol):
 
 
 _current: ContextVar[Witness | None] = ContextVar("pullback_witness", default=None)
+_of_runs: ContextVar[Witness | None] = ContextVar("pullback_witness_of_runs", default=None)
 _lock = Lock()
 _open = [0]
 
 
 @contextmanager
-def witnessing(witness: Witness) -> Iterator[None]:
+def witnessing(witness: Witness, runs: bool = False) -> Iterator[None]:
     """Send every kernel that this thread calls inside the block through a witness.
 
+    runs   send programs of graphs too, each as one call: `op` is a `Run`, `kernel` gives a list
+
     Inside another one, the outer witness sees the calls too: the inner one's kernel leads to it.
-    What a graph runs as a program, and what JAX compiled, is not seen.
+    The kernels of a graph's program, and what JAX compiled, are not seen.
 
     >>> import pullback as pb
     >>> seen = []
@@ -49,11 +61,15 @@ def witnessing(witness: Witness) -> Iterator[None]:
     """
     outer = _current.get()
     token = _current.set(witness if outer is None else _both(outer, witness))
+    before = _of_runs.get()
+    if runs:
+        _of_runs.set(witness if before is None else _both(before, witness))
     _enter()
     try:
         yield
     finally:
         _leave()
+        _of_runs.set(before)
         _current.reset(token)
 
 
@@ -67,6 +83,21 @@ def _both(outer: Witness, inner: Witness) -> Witness:
         return inner(op, onwards, args, attrs)
 
     return witness
+
+
+def witnessed(
+    name: str, program: Callable[..., list[Any]], values: Sequence[Any], store: Any
+) -> list[Any]:
+    """What a program of a graph gives for some values and a store, in sight of who asked for runs.
+
+    >>> witnessed("function f", lambda values, store: [2 * v for v in values], [3.0], {})
+    [6.0]
+    """
+    witness = _of_runs.get()
+    if witness is None:
+        return program(values, store)
+    answers: list[Any] = witness(Run(name), lambda *now: program(now, store), tuple(values), {})
+    return answers
 
 
 class _Dressed:

@@ -57,7 +57,7 @@ class HandWritten(ByStep, ABC):
         call = Call(self._positional(args, keywords), self._nondiff, self)
         if followed(call.nodes):
             return self._recorded(call)
-        out, guard = closed(self.who, self.function, call.values())
+        out, guard = closed(self.who, self.function, call.values(), call.own())
         values, rebuild = outputs(out, call, guard)
         return rebuild([wrap(v._out, v._data) for v in values])
 
@@ -189,6 +189,10 @@ class Call:
         for (place, *_), value in zip(self.trees, given, strict=True):
             whole[place] = value
         return whole
+
+    def own(self) -> list[Node | None]:
+        """The nodes of the leaves without their history: in a graph every tensor has one."""
+        return [v._node for v in self.leaves if isinstance(v, Tensor)]
 
     def check(self, node: Node) -> None:
         """Raise an `InplaceError` for an argument that was overwritten since the call."""

@@ -73,7 +73,7 @@ class CustomJvp(HandWritten):
             )
         draws = Draws()
         with draws.record():
-            out, guard = closed(self.who, self.function, call.values())
+            out, guard = closed(self.who, self.function, call.values(), call.own())
         values, rebuild = outputs(out, call, guard)
         node = new(JvpNode)
         node.op, node.parents, node.cls = self, tuple(call.nodes), call.cls

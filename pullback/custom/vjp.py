@@ -106,7 +106,8 @@ class CustomVjp(HandWritten):
         """The outputs of `fwd`, the function that puts others in their place, the residuals."""
         assert self._fwd is not None
         answer, guard = closed(
-            self.who, self._fwd, call.values(linked=linked), call.nodes if linked else ()
+            self.who, self._fwd, call.values(linked=linked),
+            call.nodes if linked else call.own(),
         )
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise RuleTypeError(

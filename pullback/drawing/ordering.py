@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
 
 from .levels import Level, Levels, Link
 from .sizes import Sizes
 
-SWEEPS = 16
+SWEEPS, FEWER = 16, 2
+"""How often the layers of a level are gone through; where a picture has many boxes."""
+MANY = 2000
 
 Ends = dict[tuple[int, int], tuple[float, float]]
 """Of segments: where at their upper and their lower item they end, in places."""
 
 
-def arrange(levels: Levels, sizes: Sizes) -> None:
+def arrange(levels: Levels, sizes: Sizes, hidden: Collection[int] = ()) -> None:
     """Put the items of all layers of all levels into an order.
 
     First from within, so that ports stand as what is inside would have them; then from without.
+
+    hidden   levels of which nothing is drawn but the ports that closed groups have
     """
+    many = len(levels.picture.boxes) > MANY
+    sweeps = FEWER if many else SWEEPS
     for level in levels.levels[:0:-1]:
-        order(level, {}, _ends(levels, level, sizes), fixed=False)
+        if many:
+            _sorted(level, {})
+        elif level.number not in hidden:
+            order(level, {}, _ends(levels, level, sizes), False, sweeps)
     for level in levels.levels:
-        order(level, _before(levels, level), _ends(levels, level, sizes), fixed=bool(level.path))
+        if level.number not in hidden:
+            before, ends = _before(levels, level), _ends(levels, level, sizes)
+            order(level, before, ends, bool(level.path), sweeps)
+        elif levels.of[level.path[:-1]].number not in hidden:
+            _sorted(level, _before(levels, level))
 
 
 def _ends(levels: Levels, level: Level, sizes: Sizes) -> Ends:
@@ -63,22 +77,30 @@ def _before(levels: Levels, level: Level) -> dict[int, float]:
     return found
 
 
-def order(level: Level, before: dict[int, float], ends: Ends, fixed: bool) -> None:
+def _sorted(level: Level, before: dict[int, float]) -> None:
+    """Sort the items of each layer by a place that is known before, else as they were made."""
+    items = level.items
+    for layer in level.layers:
+        layer.sort(key=lambda i: (before.get(i, 0.0), items[i].number, i))
+
+
+def order(
+    level: Level, before: dict[int, float], ends: Ends, fixed: bool, sweeps: int = SWEEPS
+) -> None:
     """Sort the items of each layer of a level.
 
     before  of ports: where their lines come from, or go to, in the level around
     fixed   whether ports stay in that order
     """
     items = level.items
-    for layer in level.layers:
-        layer.sort(key=lambda i: (before.get(i, 0.0), items[i].number, i))
+    _sorted(level, before)
     above: list[list[tuple[int, float]]] = [[] for _ in items]
     below: list[list[tuple[int, float]]] = [[] for _ in items]
     for (upper, lower), (start, end) in ends.items():
         below[upper].append((lower, end - start))
         above[lower].append((upper, start - end))
     best, least = [list(layer) for layer in level.layers], crossings(level, ends)
-    for sweep in range(SWEEPS):
+    for sweep in range(sweeps):
         if not least:
             break
         _sweep(level, below if sweep % 2 else above, sweep % 2 == 0, fixed)
@@ -127,18 +149,13 @@ def crossings(level: Level, ends: Ends) -> int:
 
 
 def _inversions(pairs: list[tuple[float, float]]) -> int:
-    """How many pairs are in another order below than above; counted in a tree of sums."""
-    lower = {end: rank for rank, end in enumerate(sorted({end for _, end in pairs}))}
-    tree = [0] * (len(lower) + 1)
+    """How many pairs are in another order below than above."""
+    if len(pairs) < 2:
+        return 0
     found = 0
+    lower: list[float] = []
     for seen, (_, end) in enumerate(sorted(pairs)):
-        at, not_after = lower[end] + 1, 0
-        while at:
-            not_after += tree[at]
-            at -= at & -at
-        found += seen - not_after
-        at = lower[end] + 1
-        while at < len(tree):
-            tree[at] += 1
-            at += at & -at
+        at = bisect_right(lower, end)
+        found += seen - at
+        lower.insert(at, end)
     return found

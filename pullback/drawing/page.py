@@ -63,7 +63,7 @@ def page(picture: Picture, closed: Collection[Path] = ()) -> str:
     >>> page(Picture([Box("a", "<first>")], [])).count("\\u003cfirst>")
     1
     """
-    drawing = Drawing(picture, closed)
+    drawing = Drawing(picture, closed, opens=True)
     legend, size = legend_of(picture, 760.0)
     parts = {
         "TITLE": escape(picture.title or "Graph"), "STYLE": _style(), "DEFINITIONS": definitions(),
@@ -140,7 +140,8 @@ def _level(drawing: Drawing, level: Level, numbers: dict[str, int]) -> dict[str,
         ],
         "layers": level.layers, "chains": level.chains,
         "ports": {
-            port: shift for (number, port), shift in sizes.ports.items() if number == level.number
+            port: sizes.ports[level.number, port] for layer in level.layers for port in layer
+            if (level.number, port) in sizes.ports
         },
         "segments": [
             [upper, lower, *[_end(drawing, level, link, item) for item in (upper, lower)]]

@@ -20,7 +20,7 @@ from .looks import (
     TITLE,
     width_of,
 )
-from .ordering import arrange
+from .ordering import MANY, arrange
 from .picture import Box, Path, Picture
 from .places import Places, Point
 from .sizes import PAD_Y, Size, Sizes, closed_text, lines_of, title_of
@@ -30,13 +30,22 @@ ARROW = 6.0
 
 
 class Drawing:
-    """A picture with everything at its place, for one choice of closed groups."""
+    """A picture with everything at its place, for one choice of closed groups.
 
-    def __init__(self, picture: Picture, closed: Collection[Path] = ()) -> None:
+    opens   whether they will be opened, so that in a large picture what is in them is put in order
+    """
+
+    def __init__(
+        self, picture: Picture, closed: Collection[Path] = (), opens: bool = False
+    ) -> None:
         self.picture = picture
         self.levels = Levels(picture)
         self.sizes = Sizes(self.levels)
-        arrange(self.levels, self.sizes)
+        shut = frozenset(() if opens or len(picture.boxes) <= MANY else closed)
+        arrange(self.levels, self.sizes, {
+            level.number for level in self.levels.levels
+            if shut and any(level.path[:d] in shut for d in range(1, len(level.path) + 1))
+        })
         self.sizes.close()
         self.places = Places(self.levels, self.sizes, closed)
 

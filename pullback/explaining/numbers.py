@@ -10,8 +10,8 @@ import numpy
 from ..arrays import adapters, is_array
 from ..core import state as _state
 from ..core.cotangent import accumulate, conjugated
-from ..core.journal import latest
-from ..core.node import Node, line_of
+from ..core.journal import Event, latest
+from ..core.node import Leaf, Node, line_of
 from ..core.op import OPS, Op
 from ..core.pull import reached
 from ..core.several import Pick
@@ -52,6 +52,8 @@ def of_numbers(
     try:
         found = _sweep(roots, node, spans, steps)
     except GraphFreedError:
+        if is_replaced(node):
+            return replaced(node)
         return Explanation("None", "freed", "The path is whole, and the values that the gradient "
                            "needs were freed by an earlier pull.", fix=CURES["freed"])
     finally:
@@ -66,6 +68,20 @@ def of_numbers(
     norm = float(numpy.sqrt((abs(values.astype(numpy.complex128)) ** 2).sum()))
     return Explanation("fine", "fine", f"The gradient is an ordinary number: its norm is {norm:.6g}"
                        f" over {values.size} entries.")
+
+
+def is_replaced(node: Node) -> bool:
+    """Whether a node is a result of a leaf's that has its shape, whose place it may have taken."""
+    return any(p.__class__ is Leaf and p.shape == node.shape for p in node.parents)
+
+
+def replaced(node: Node) -> Explanation:
+    """A pull was done, and the source is a result: `.grad` is a leaf's."""
+    at = line_from(node)
+    text = (f"The source is itself a result, of `{node.name()}`, and took the place of the "
+            "variable that it was computed from: backward() gives gradients to variables only.")
+    return Explanation("None", "replaced", text + ("" if at[1] else HINT), operation=node.name(),
+                       at=at, fix=CURES["replaced"])
 
 
 def _sweep(
@@ -109,9 +125,12 @@ def _told(
 ) -> Explanation:
     at = line_from(node)
     path = tuple(Place(s.node.name(), *line_from(s.node), s.node is node) for s in reversed(steps))
+    fix = CURES.get(cause, "")
+    if node.name() in FLAT - {"floor_divide", "heaviside"}:
+        fix = fix.replace("pb.round", f"pb.{node.name()}")
     return Explanation(
         gradient, cause, text + ("" if at[1] else HINT), operation=node.name(), at=at,
-        fix=CURES.get(cause, ""), path=path,
+        fix=fix, path=path,
     )
 
 
@@ -133,9 +152,7 @@ def _zero(steps: list[Step], roots: Mapping[Node, Any]) -> Explanation:
     if not any(_numpy(s.g).any() for s in steps):
         return Explanation("zero", "zero", "The cotangent that the pull began with is zero.")
     for step in steps:
-        if _numpy(step.g).any() and step.given and not any(
-            _numpy(r).any() for r in step.given.values()
-        ):
+        if _is_last(step):
             cause = _why_zero(step.node)
             other = [p for p in step.node.parents if p is not None and p.op.name in DEAD]
             if cause == "zero factor" and other:
@@ -144,6 +161,13 @@ def _zero(steps: list[Step], roots: Mapping[Node, Any]) -> Explanation:
             return _told("zero", cause, step.node, _zero_text(step, cause), steps)
     return Explanation("zero", "cancelled", "What the paths hand on adds up to zero.",
                        fix=CURES["cancelled"])
+
+
+def _is_last(step: Step) -> bool:
+    """Whether zeros only were handed on, of what was not, or of an empty selection."""
+    g, given = _numpy(step.g), [_numpy(r) for r in step.given.values()]
+    return (g.any() or not g.size) and any(r.size for r in given) and not any(
+        r.any() for r in given)
 
 
 def _why_zero(node: Node) -> str:
@@ -155,7 +179,8 @@ def _why_zero(node: Node) -> str:
     if len({p for p in node.parents if p}) < sum(p is not None for p in node.parents):
         return "cancelled"
     for names, cause in ((DEAD, "dead"), (SATURATED, "saturated"), ({"clip"}, "clipped"),
-                         (MASKS, "masked"), (WRITES, "overwritten"), (FACTORS, "zero factor")):
+                         (MASKS, "masked"), (WRITES, "overwritten"), (FACTORS, "zero factor"),
+                         ({"vector_norm", "matrix_norm"}, "norm(0)")):
         if name in names:
             return cause
     return "zero"
@@ -163,16 +188,18 @@ def _why_zero(node: Node) -> str:
 
 def _zero_text(step: Step, cause: str) -> str:
     name, g = step.node.name(), _numpy(step.g)
-    asked = f"{int((g != 0).sum())} of {g.size} entries of its cotangent are not zero"
+    count = int((g != 0).sum())
+    asked = f"{count} of {g.size}, {100 * count / max(g.size, 1):.0f}%"
     return {
         "flat": f"The derivative of `{name}` is zero wherever it exists.",
-        "dead": f"All units of `{name}` that are asked ({asked}) are off: 100% are dead.",
-        "saturated": f"`{name}` is saturated at 100% of its entries that are asked ({asked}).",
+        "dead": f"All units of `{name}` that are asked ({asked}) are off: dead.",
+        "saturated": f"`{name}` is saturated at all entries that are asked ({asked}).",
         "clipped": f"All entries that are asked ({asked}) lie outside the bounds of `{name}`.",
         "masked": f"`{name}` did not select what depends on the source.",
         "overwritten": f"`{name}` overwrote all entries that the target depends on.",
         "zero factor": f"`{name}` multiplied by zeros.",
         "cancelled": f"What `{name}` hands to one and the same argument adds up to zero.",
+        "norm(0)": f"`{name}` is at zero, where its derivative is taken to be zero.",
         "rule": f"The hand-written gradient of `{name}` answered zeros.",
     }.get(cause, f"`{name}` handed zeros on.")
 
@@ -215,7 +242,9 @@ def _first_bad(
     if silent and any(s.node.name() in ("where", "put_view", "getitem") for s in steps[:i]):
         cause = "where"
     else:
-        cause = AT_ZERO.get(name) or ("0*inf" if numpy.isnan(values[index]) else "overflow")
+        given = [] if forward else _arguments(node)
+        cause = "not finite" if given else AT_ZERO.get(name) or (
+            "0*inf" if numpy.isnan(values[index]) else "overflow")
     text = (
         f"`{name}` is the first to hand on what is not finite: {values[index]} for argument "
         f"`{argument}`, entry {list(index)}{_forward_values(node, index, values.shape)}, from the "
@@ -225,6 +254,14 @@ def _first_bad(
     if cause == "where":
         text += " That entry was not selected: its cotangent is zero, and 0 times inf is NaN."
     return _told(word, cause, node, text, steps)
+
+
+def _arguments(node: Node) -> list[Any]:
+    """What was handed to an operation and is not finite, of what it saved."""
+    names = getattr(node.op, "arguments", ())
+    saved = node.saved if node.saved.__class__ is tuple else ()
+    return [v for _, v in zip(names, saved, strict=False)
+            if v is not None and is_array(v) and not _is_finite(v)]
 
 
 def _forward_values(node: Node, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
@@ -238,6 +275,16 @@ def _forward_values(node: Node, index: tuple[int, ...], shape: tuple[int, ...]) 
     return f" (where {', '.join(shown)})" if shown else ""
 
 
+def _given(event: Event, journal: Any, word: str) -> Explanation:
+    """An array from outside was not finite."""
+    users = (e.operation for e in journal.events.values() if event.number in e.inputs)
+    name = next(users, "")
+    return Explanation(
+        word, "not finite", f"What was handed to `{name}` is not finite to begin with.",
+        operation=name, at=(event.file, event.line), fix=CURES["not finite"],
+    )
+
+
 def _first_forward(steps: list[Step], word: str) -> Explanation | None:
     """The first operation of the forward whose result is not finite, while its inputs are."""
     journal = latest()
@@ -247,6 +294,8 @@ def _first_forward(steps: list[Step], word: str) -> Explanation | None:
         if event.finite is False and f"{event.file}:{event.line}" in lines and all(
             e.finite is not False for e in inputs
         ):
+            if not event.operation:
+                return _given(event, journal, word)
             cause = {"sqrt": "not finite"}.get(event.operation) or AT_ZERO.get(
                 event.operation, "overflow")
             return Explanation(

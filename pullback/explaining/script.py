@@ -24,6 +24,7 @@ from ..core.state import REQUIRED, setting
 from ..core.tensor import Tensor, raw
 from .explain import explain
 from .explanation import Explanation
+from .numbers import is_replaced, replaced
 from .severed import of_target
 
 
@@ -43,6 +44,11 @@ def _is_ordinary(answer: Tensor) -> bool:
         return False
     numbers = adapters[values.__class__].numpy(values)
     return bool(numpy.isfinite(numbers).all() and numbers.any())
+
+
+def _is_script(frame: Any) -> bool:
+    """Whether a frame runs code of the script, or of modules that it imported, not of this one."""
+    return not cuts.is_own(frame.f_code.co_filename) and "runpy" not in frame.f_code.co_filename
 
 
 class Hearing:
@@ -98,8 +104,20 @@ class Hearing:
                 if explanation.cause not in ("fine", "unused"):
                     self._suspects.append((ref(node), Asked(how, file, line, explanation)))
 
-    def finish(self) -> list[Asked]:
+    def _look_for_replaced(self, error: BaseException) -> None:
+        """`.grad` of `w = w - lr * w.grad` is None, which the line that uses it stumbles over."""
+        frames = [f for f in traceback.walk_tb(error.__traceback__) if _is_script(f[0])]
+        for frame, line in frames[-1:]:
+            for x in list(frame.f_locals.values()):
+                node = x._node if isinstance(x, Tensor) and not hasattr(x, "_leaf") else None
+                if node is not None and is_replaced(node):
+                    at = frame.f_code.co_filename
+                    self._add(Asked(f"{type(error).__name__}", at, line, replaced(node)))
+
+    def finish(self, ended: BaseException | None = None) -> list[Asked]:
         """Everything that was found."""
+        if isinstance(ended, (TypeError, AttributeError)) and "NoneType" in str(ended):
+            self._look_for_replaced(ended)
         for reference, asked in self._suspects:
             node = reference()
             if node is None or node.born not in self._reached:
@@ -124,7 +142,7 @@ def explain_script(path: str, args: Sequence[str] = ()) -> tuple[list[Asked], Ba
         ended = None if isinstance(error, SystemExit) and not error.code else error
     finally:
         sys.argv, sys.path[:] = argv, paths
-    return hearing.finish(), ended
+    return hearing.finish(ended), ended
 
 
 def shown(found: Sequence[Asked], ended: BaseException | None) -> str:

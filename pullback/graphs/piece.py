@@ -26,6 +26,7 @@ from ..core.pull import pull, reached, reached_ends
 from ..core.push import push
 from ..core.record import freed
 from ..core.tensor import Tensor, is_inexact, raw, wrap
+from ..core.witness import witnessed
 from ..custom.override import RuleOverrides
 from ..custom.rule import followed, tied
 from .body import LOCK, Body
@@ -90,6 +91,7 @@ class Piece(ByStep):
         effects: Sequence[Operation] = (), *, own: bool = False,
     ) -> None:
         self.name, self.body = name, body
+        self.title = f"function {name}"
         self.feeds, self.outputs = list(feeds), list(outputs)
         self.effects = list(effects)
         self._lock: Any = LOCK
@@ -152,7 +154,7 @@ class Piece(ByStep):
         """What a program gives: arrays, or symbols of the graph that is being built."""
         graph = _symbols.current_graph() or _symbols.graph_of(*data)
         if graph is None:
-            return program(data, {})[:count]
+            return witnessed(self.title, program, data, {})[:count]
         given = [(_plain(s), s.dtype) for s in program.fetched[:count]]
         kind = next((a.kind for a in data if a.__class__ is Symbol), numpy.ndarray)
         call = _Call(self.name, program, count, effect)

@@ -10,6 +10,7 @@ from ..arrays import adapters
 from ..arrays.symbol import AnyShape, Symbol
 from ..core.symbols import current_graph
 from ..core.tensor import Tensor, raw
+from ..core.witness import witnessed
 from ..errors import ArgumentTypeError, GraphError, SessionError, ShapeError
 from ..trees import flatten
 from .operation import Operation
@@ -92,7 +93,8 @@ class Session:
             symbol = self._element(key, "feed_dict")
             feeds.append(symbol)
             values.append(fed(symbol, value))
-        answers = self._program(elements, feeds)(values, self.store)
+        program = self._program(elements, feeds)
+        answers = witnessed("Session.run", program, values, self.store)
         made = [plain(a) for a in answers]
         return rebuild(made)
 

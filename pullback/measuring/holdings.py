@@ -17,6 +17,7 @@ from ..core.tensor import Tensor
 from ..custom.context import Context, FunctionNode
 from ..custom.gradient import GradientNode
 from ..custom.vjp import Residuals as VjpResiduals
+from ..graphs.piece import PieceNode
 
 DEPTH = 6
 """So many structures, closures and objects inside each other are looked into."""
@@ -135,6 +136,9 @@ def _of_hand_written(node: Any) -> Iterator[Holding]:
         yield from _found(saved._saved, "ctx.saved_tensors", why)
         yield from _found(saved._ahead, "ctx.save_for_forward", "`jvp` reads it")
         yield from _found(dict(vars(saved)), "ctx", why)
+    elif isinstance(node, PieceNode):
+        yield from _found(saved.args, "argument", f"second derivatives of `{name}` read it")
+        yield from _found(saved.residuals, "residual", f"the backward graph of `{name}` reads it")
     elif isinstance(saved, VjpResiduals):
         yield from _found(saved.values, "residual", f"`bwd` of `{name}` reads it")
         yield from _found(saved.call.leaves, "argument",

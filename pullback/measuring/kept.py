@@ -57,6 +57,7 @@ class Residuals:
     nodes      how many operations; `freed`: so many of them have let go of what they saved
     weak       constants that no rule reads: (operation, role, bytes; 0 where it is gone)
     overhead   bytes of the Python objects, about; in no other figure
+    symbols    values of a graph that is being built, which its pull reads: there are no arrays yet
     """
 
     def __init__(self, title: str, by: str) -> None:
@@ -115,6 +116,9 @@ class Residuals:
         if not self.nodes:
             return f"{self.title}: not tracked, so nothing is kept"
         mine = [k for k in self.arrays if not _is_yours(k)]
+        if self.symbols and not mine:
+            return (f"{self.title}: keeps no array, by {counted(self.nodes, 'operation')} of a "
+                    "graph, before it is run")
         return (
             f"{self.title}: keeps {bytes_text(self.total)} in {counted(len(mine), 'array')}, "
             f"by {counted(self.nodes, 'operation')}"
@@ -136,7 +140,8 @@ class Residuals:
             yield (f"freed by an earlier pull: {self.freed:,} of "
                    f"{counted(self.nodes, 'operation')}")
         if self.symbols:
-            yield f"of a graph: {counted(self.symbols, 'value')}, without bytes until it runs"
+            yield (f"of a graph: {counted(self.symbols, 'value')}, without bytes until it runs: "
+                   "ask for those of what a call gives")
         if self.nodes:
             yield f"not counted: the nodes themselves, about {bytes_text(self.overhead)}"
         if grouping == "line" and any(not k.line for k in self.arrays):
@@ -178,6 +183,8 @@ def residuals(y: Any, by: str = "operation") -> Residuals:
     Memory is counted once, also where several operations hold it or views of it; a view counts
     as all of what it is a view of. The arrays of inputs, parameters and variables are their
     owners' own: they are not in `total` but in `shared`. The report holds none of what it tells of.
+    A tensor of a graph keeps values that have no arrays before it runs: `total` is 0, `symbols` how
+    many they are.
 
     Raises `ArgumentTypeError` where there is no tensor, `ArgumentError` for another `by`.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from threading import get_ident
+from threading import get_ident, get_native_id
 from time import perf_counter_ns as clock
 from typing import Any, NamedTuple
 
@@ -16,8 +16,9 @@ from ..core.op import OPS, Op
 from ..core.record import user_line
 from ..core.state import setting
 from ..core.tensor import Tensor
-from ..core.witness import witnessing
+from ..core.witness import Run, witnessing
 from ..errors import ArgumentError
+from ..graphs.piece import PieceNode
 from .table import Table, page
 from .trace import Event, trace_text
 from .units import bytes_text, seconds_text, share_text
@@ -48,7 +49,8 @@ class Row(NamedTuple):
 class Profile:
     """What a `with profile():` block did; complete when the block has ended.
 
-    events   every call of a kernel and every step of a pull, in the order of their beginning
+    events   every call of a kernel, run of a graph's program, and step of a pull, in the order of
+             their beginning
     """
 
     def __init__(self) -> None:
@@ -56,6 +58,7 @@ class Profile:
         self._stack: list[Event] = []
         self._spent = 0
         self._thread = get_ident()
+        self._number = get_native_id()  # of 32 bits, as viewers of traces read
         self._began = clock()
         self._ended = 0
 
@@ -68,16 +71,19 @@ class Profile:
             return kernel(*args, **attrs)
         entered = clock()
         line = self._stack[-1].line if self._stack else user_line()
-        event = Event("kernel", op.name, line, [getattr(a, "shape", ()) for a in args])
+        kind = "program" if isinstance(op, Run) else "kernel"
+        event = Event(kind, op.name, line, [getattr(a, "shape", ()) for a in args])
         return self._timed(event, lambda: kernel(*args, **attrs), entered)
 
     def _step(self, node: Node, g: Any, step: Callable[[], list[Any]]) -> list[Any]:
         if get_ident() != self._thread:
             return step()
         entered = clock()
-        kind = "step" if isinstance(node.op, Op) else "hand-written step"
+        traced = isinstance(node, PieceNode)
+        kind = "step" if traced or isinstance(node.op, Op) else "hand-written step"
+        name = f"function {node.name()}" if traced else node.name()
         shapes = [getattr(c, "shape", ()) for c in (g if isinstance(g, list) else [g])]
-        event = Event(kind, node.name(), line_of(node) or EARLIER, shapes)
+        event = Event(kind, name, line_of(node) or EARLIER, shapes)
         answers: list[Any] = self._timed(event, step, entered)
         return answers
 
@@ -116,7 +122,7 @@ class Profile:
 
     @property
     def forward(self) -> float:
-        """Seconds in kernels outside pulls."""
+        """Seconds in kernels, and programs of graphs, outside pulls."""
         return sum(e.taken for e in self.events if e.outer is None and not e.is_step) * 1e-9
 
     @property
@@ -176,9 +182,10 @@ class Profile:
                f"{seconds_text(self.slowdown)}, which is not")
         hand = dict.fromkeys(e.name for e in self.events if e.kind == "hand-written step")
         if hand:
-            yield f"hand-written, or a traced function: {', '.join(hand)}"
-        yield ("only this thread is seen; of what a graph runs or JAX compiled, the step of its "
-               "pull, as one")
+            yield f"hand-written: {', '.join(hand)}"
+        if any(e.kind == "program" for e in self.events):
+            yield "a traced function, or a run of a session, is one call: its kernels are not seen"
+        yield "only this thread is seen, and nothing of what JAX compiled"
 
     def __str__(self) -> str:
         return str(self.by())
@@ -203,7 +210,7 @@ class Profile:
         ending.
         """
         path = Path(path)
-        made = {".json": lambda: trace_text(self.events, self._began, self._thread),
+        made = {".json": lambda: trace_text(self.events, self._began, self._number),
                 ".html": self.html, ".txt": lambda: f"{self}\n"}.get(path.suffix)
         if made is None:
             raise ArgumentError("argument `path` of Profile.save", "a name that ends in .json, "
@@ -226,9 +233,11 @@ def _row(name: str, group: list[Event]) -> Row:
 def profile() -> Iterator[Profile]:
     """Time what is computed inside the block: kernels forward, steps of pulls backward.
 
-    Hand-written gradients have the name of their function. A kernel that calls others, as those
-    of batched arrays do, has their time in its own. Only this thread is seen. Tables are made by
-    `.by("operation")` and `.by("line")`; `.save("trace.json")` writes a Chrome trace.
+    Hand-written gradients have the name of their function. What a traced function or a session runs
+    is one call, `function f` or `Session.run`, and a function's pull one step. A kernel that calls
+    others, as those of batched arrays do, has their time in its own. Only this thread is seen.
+    Tables are made by `.by("operation")` and `.by("line")`; `.save("trace.json")` writes a Chrome
+    trace.
 
     >>> import pullback as pb
     >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
@@ -248,7 +257,7 @@ def profile() -> Iterator[Profile]:
 
 @contextmanager
 def _recorded(found: Profile) -> Iterator[None]:
-    with setting(lines=True), witnessing(found._kernel), watching(found._step):
+    with setting(lines=True), witnessing(found._kernel, runs=True), watching(found._step):
         yield
 
 

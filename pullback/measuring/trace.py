@@ -15,9 +15,9 @@ from .units import extent_of, shape_text
 
 
 class Event:
-    """One call of a kernel, or one step of a pull. Times are in nanoseconds.
+    """One call of a kernel, run of a program, or step of a pull. Times are in nanoseconds.
 
-    kind         "kernel", "step", or "hand-written step"
+    kind         "kernel", "program" (of a graph), "step", or "hand-written step"
     name, line   of the operation, and where it was called, or recorded
     shapes       of the arguments; of a step, of the cotangents
     shape, dtype, nbytes   of what it handed out
@@ -40,7 +40,7 @@ class Event:
     @property
     def is_step(self) -> bool:
         """Whether it is a step of a pull."""
-        return self.kind != "kernel"
+        return self.kind.endswith("step")
 
     @property
     def taken(self) -> int:
@@ -50,7 +50,7 @@ class Event:
     def made(self, answer: Any) -> None:
         """Take note of what came out."""
         parts = answer if isinstance(answer, (list, tuple)) else [answer]
-        there = [p for p in parts if p is not None]
+        there = [p for p in parts if hasattr(p, "dtype")]
         self.nbytes = sum(map(extent_of, there))
         if there:
             self.shape, self.dtype = getattr(there[0], "shape", None), there[0].dtype

@@ -270,7 +270,8 @@ def partial_gelu(x: Any, *, approximate: str) -> Any:
     square = x * x
     if approximate == "none":
         return exp(square * -0.5) * x * _DENSITY + _normal_cdf(x)
-    s = _sigmoid_cdf(x)
+    x = where(x > 30, 30.0, where(x < -30, -30.0, x))  # beyond, s is 0 or 1 and x³ overflows
+    square, s = x * x, _sigmoid_cdf(x)
     return ((1 - s) * x * (square * (3 * _CUBIC * _SLOPE) + _SLOPE) + 1) * s
 
 

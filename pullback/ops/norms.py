@@ -35,14 +35,16 @@ def pullback_vector_norm(
         return kept(_over(g, out), shape, axis, keepdims) * conj(x)
     size = abs(x)
     if ord in (math.inf, -math.inf):
-        return _over(shared(g, size, out, axis, keepdims), size) * conj(x)
+        share = shared(g, size, out, axis, keepdims)
+        return _over(share, size) * where(size == math.inf, 0, conj(x))
     if ord == 1:
         return _over(kept(g, shape, axis, keepdims), size) * conj(x)
     # g |x|^(ord-2) x / out^(ord-1), by ratios, which neither overflow nor meet 0 to a power < 0.
     slope = kept(_over(g, out), shape, axis, keepdims)
-    ratio = _over(size, kept(where(out == 0, 1, out), shape, axis, keepdims))
+    ratio = _over(size, kept(out, shape, axis, keepdims))
     none = ratio == 0
-    return slope * where(none, 0, where(none, 1, ratio) ** (ord - 2)) * conj(x)
+    weight = where(none, 0, where(none, 1, ratio) ** (ord - 2))
+    return where(weight == 0, 0, slope * weight * conj(x))  # also where x is infinite
 
 
 @_vector_norm.pushforward("x")

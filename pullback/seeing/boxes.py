@@ -23,6 +23,7 @@ from .facts import (
 from .grouping import groups_of
 from .history import History, behind
 from .slopes import Slope, Slopes
+from .stubs import stubs_of
 
 _MEANINGS = {
     "input": "tensor that a path begins at", "variable": "variable or parameter",
@@ -66,6 +67,8 @@ class Scene:
             else:
                 edges.append(Edge(self.keys[tail], self.keys[head], output, _label(tail)))
         boxes += cuts
+        if "cuts" in self.show:
+            self._stubs(boxes, edges, groups)
         self._targets(boxes, edges)
         if self.reasons:
             self._apart(boxes, edges)
@@ -81,6 +84,19 @@ class Scene:
             if node is not None:
                 output = node.index if isinstance(node, Pick) else 0
                 edges.append(Edge(self.keys[behind(node)], key, output))
+
+    def _stubs(
+        self, boxes: list[Box], edges: list[Edge], groups: dict[Node, tuple[str, ...]]
+    ) -> None:
+        """What was cut off beside the paths, and where its values come back."""
+        for stub in stubs_of(self.history):
+            key = f"{stub.cut.operation}_{stub.cut.number}"
+            at = f"{stub.cut.file}:{stub.cut.line}"
+            facts = (("gradient", stub.rows[0]), ("line", stub.at))
+            boxes.append(Box(key, f"✂ {stub.cut.operation}", stub.rows, "cut", groups[stub.node],
+                             f"{stub.rows[0]}\n{at}", tuple(f for f in facts if f[1])))
+            edges.append(Edge(self.keys[stub.node], key, 0, "", "cut"))
+            edges += [Edge(key, self.keys[node], 0, "", "cut") for node in stub.into]
 
     def _apart(self, boxes: list[Box], edges: list[Edge]) -> None:
         """Both sides, and a cut between them for each source: where and why, as far as known."""

@@ -21,7 +21,7 @@ from .boxes import Scene
 from .history import History
 from .slopes import Slopes
 
-SHOWN = ("space", "gradient", "saved", "line")
+SHOWN = ("space", "gradient", "saved", "line", "cuts")
 
 
 class Recording(Drawn):
@@ -50,7 +50,8 @@ def draw(
                of zeros and NaN. Hooks do not run; hand-written gradients do
     format     what a notebook shows: "svg", "html" (folds, zooms, searches), "dot" or "text"
     fold       whether groups are drawn as one box; left out, as many as a large graph needs
-    show       what a box says besides its name: some of "space", "gradient", "saved", "line"
+    show       what a box says besides its name: some of "space", "gradient", "saved", "line"; and
+               "cuts": where tensors that are drawn lost their history beside the paths
     names      {name: Tensor}, or a module, whose parameters are then called by their names
 
     The picture has `.svg`, `.html`, `.dot` and `.text`, and `save(path)` writes the form that the

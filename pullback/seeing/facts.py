@@ -69,7 +69,8 @@ def call_of(node: Node) -> str:
         value = saved[i] if parent is None and i < len(saved) else None
         number = isinstance(value, (bool, int, float, complex))
         told |= number
-        parts.append(repr(value) if number else "·")
+        parts.append((f"{value:.6g}" if isinstance(value, float) and len(repr(value)) > 9
+                      else repr(value)) if number else "·")
     for key, value in node.attrs.items():
         if key != "shapes" and value is not None and value is not False:
             text = repr(value)

@@ -1,8 +1,11 @@
-"""Which groups operations are drawn in: by the line that called them, else in runs."""
+"""Which groups operations are drawn in: by the function and line that called them, else runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+import linecache
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from ..core.node import Node, line_of
@@ -19,7 +22,7 @@ def groups_of(history: History, kept: set[Node]) -> dict[Node, Path]:
 
     kept   nodes that are in no group: what the user named
 
-    Operations of one line are a group, also those of all rounds of a loop; where lines were not
+    Operations of one function are a group, and in it those of one line; where lines were not
     kept, so are runs of operations that were recorded one after the other. A group that would hold
     too many is parted in runs. A leaf stands where all that takes it stands.
     """
@@ -28,8 +31,14 @@ def groups_of(history: History, kept: set[Node]) -> dict[Node, Path]:
     by_line: dict[str, list[Node]] = {}
     for node in computed:
         by_line.setdefault(line_of(node), []).append(node)
+    functions = _functions(by_line)
+    sizes: Counter[str] = Counter()
     for line, nodes in by_line.items():
-        outer: Path = (where_of(nodes[0]),) if line and len(nodes) > 1 else ()
+        sizes[functions[line]] += len(nodes)
+    for line, nodes in by_line.items():
+        name = functions[line]
+        outer: Path = (name,) if name and sizes[name] > 1 else ()
+        outer = (*outer, where_of(nodes[0])) if line and len(nodes) > 1 else outer
         for node, path in zip(nodes, runs(len(nodes)), strict=True):
             found[node] = (*outer, *_named(path, nodes))
     takers: dict[Node, list[Path]] = {}
@@ -39,6 +48,40 @@ def groups_of(history: History, kept: set[Node]) -> dict[Node, Path]:
         if history.is_end(node) and node not in kept and node in takers:
             found[node] = _shared(takers[node])
     return found
+
+
+def _functions(lines: Collection[str]) -> dict[str, str]:
+    """`file:line` -> the name of the function that the line is in; empty where it is in none."""
+    found = dict.fromkeys(lines, "")
+    files: dict[str, list[tuple[int, int, str]]] = {}
+    for line in lines:
+        file, _, number = line.rpartition(":")
+        if not number.isdigit():
+            continue
+        if file not in files:
+            files[file] = _spans(file)
+        at = int(number)
+        inside = [(first, name) for first, last, name in files[file] if first <= at <= last]
+        found[line] = f"{max(inside)[1]}()" if inside else ""
+    return found
+
+
+def _spans(file: str) -> list[tuple[int, int, str]]:
+    """(first line, last line, name) of each function of a file, with the classes it is in."""
+    try:
+        return list(_inside(ast.parse("".join(linecache.getlines(file))), ""))
+    except (SyntaxError, ValueError):  # not Python: a notebook's magic, a template
+        return []
+
+
+def _inside(tree: ast.AST, outer: str) -> Iterator[tuple[int, int, str]]:
+    for part in ast.iter_child_nodes(tree):
+        name = outer
+        if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            name = f"{outer}.{part.name}" if outer else part.name
+            if not isinstance(part, ast.ClassDef):
+                yield part.lineno, part.end_lineno or part.lineno, name
+        yield from _inside(part, name)
 
 
 def runs(count: int) -> list[tuple[tuple[int, int], ...]]:

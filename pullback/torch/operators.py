@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
-from ..core.tensor import wrap
+from ..core.tensor import raw, wrap
 from ..errors import DtypeError
 from ..ops.indexing import assign_at
 from ..ops.operators import _inplace
@@ -84,8 +84,11 @@ def _power(self: Any, exponent: Any, /) -> Any:
 
 
 def _product(self: Any, other: Any, /) -> Any:
-    """The matrix product, of tensors of one dtype."""
-    if self._data.dtype is not other._data.dtype and self._data.dtype != other._data.dtype:
+    """The matrix product, of tensors of one dtype; an array counts as one."""
+    theirs = getattr(raw(other), "dtype", None)
+    if theirs is None:
+        return NotImplemented
+    if self._data.dtype is not theirs and self._data.dtype != theirs:
         raise as_runtime(DtypeError(
             "`matmul`", "two tensors of one dtype", f"{self.dtype} and {other.dtype}",
             "convert one of them, as with y.to(x.dtype)",

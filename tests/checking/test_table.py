@@ -1,21 +1,31 @@
-"""Every operation passes the laws about numbers."""
+"""Every operation of the table passes every law."""
 
 from __future__ import annotations
 
 import pytest
 
 from pullback.checking import check
-from pullback.checking.laws import LAWS
 from tests.table import Row, all_rows
 
-OURS = ("vjp", "jvp", "dot product", "linearity", "second order")
 ROWS = [row for row in all_rows() if row.differentiable]
+_INFINITE = "matrices with an infinite entry: singular values do not exist, gradients are NaN"
+REASONS: dict[str, dict[str, str]] = {
+    "adjugate_along": {"edges": _INFINITE},
+    "expm": {"edges": _INFINITE},
+    "special.logsumexp": {"edges": "a weight of 0 has gradient 0, as is said: it is a mask"},
+    "show_axis": {"dtypes": "a gradient with a hidden axis, which is inside vmap only"},
+}
+"""Operation -> the laws that do not hold of it, and why."""
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_an_operation_passes(row: Row) -> None:
     report = check(
         row.call, *row.draw(), order=2 if row.second else 1, rtol=1e-7,
-        skip=[name for name in LAWS if name not in OURS], name=row.id,
+        skip=REASONS.get(row.name, {}), name=row.id,
     )
     assert report, str(report)
+
+
+def test_reasons_are_of_operations_that_are_there() -> None:
+    assert set(REASONS) <= {row.name for row in ROWS}

@@ -77,6 +77,35 @@ def test_a_right_script_is_left_in_peace(name: str, tmp_path: Path) -> None:
     assert found == [], shown(found, ended)
 
 
+EXAMPLES = {
+    "binarised_digits_graph.py": ["--epochs", "1"],
+    "domain_adversarial_digits.py": ["--steps", "5"],
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_right_example_is_left_in_peace(name: str) -> None:
+    found, ended = explain_script(str(ROOT / "examples" / name), EXAMPLES[name])
+    assert (found, ended) == ([], None), shown(found, ended)
+
+
+def test_a_new_tensor_for_a_parameter_is_explained_by_the_error_it_ends_with(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "step.py"
+    path.write_text("""
+import pullback.torch as torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+for _ in range(2):
+    (w * w).sum().backward()
+    w = w - 0.1 * w.grad
+""", encoding="utf-8")
+    found, ended = explain_script(str(path))
+    assert isinstance(ended, TypeError)
+    (asked,) = found
+    assert (asked.explanation.cause, asked.line, asked.explanation.line) == ("replaced", 6, 6)
+
+
 def test_an_exception_of_the_script_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "raises.py"
     path.write_text("import sys\nraise KeyError(sys.argv[1])\n", encoding="utf-8")

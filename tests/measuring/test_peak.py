@@ -37,6 +37,31 @@ def test_what_is_kept_between_is_what_the_graph_keeps() -> None:
     assert x.grad is None
 
 
+def test_the_pull_frees_on_its_way() -> None:
+    @pb.custom_gradient
+    def first(x: Any) -> Any:
+        def grad(g: Any) -> Any:  # the last step, when all that came later may be gone
+            return pb.sum(pb.ones((24, N)), axis=0) * g
+
+        return x * 1, grad
+
+    found = peak([first, *[pb.sin] * 24], pb.ones(N), repeat=1)
+    assert found.kept > 23 * ARRAY
+    assert found.backward < found.kept + 8 * ARRAY
+
+
+def test_what_a_traced_function_gives_is_counted() -> None:
+    torch = pytest.importorskip("torch")
+
+    @pb.function
+    def f(x: Any) -> Any:
+        return pb.exp(pb.sin(x))
+
+    found = peak(f, torch.ones(N, dtype=torch.float64), repeat=1)
+    assert found.kept >= 2 * ARRAY  # the value and the cotangent: without runs, only the latter
+    assert found.forward >= found.kept
+
+
 def test_other_versions_segments_and_errors() -> None:
     def f(x: Any) -> Any:
         return pb.sin(pb.exp(x))

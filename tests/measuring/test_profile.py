@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import threading
 from contextvars import copy_context
 from pathlib import Path
@@ -15,8 +17,11 @@ import pullback as pb
 from pullback.core.node_hooks import is_anybody_watching
 from pullback.core.op import OPS
 from pullback.core.state import state
-from pullback.core.witness import bare
+from pullback.core.witness import Run, bare, witnessed, witnessing
+from pullback.graphs import Graph, Session, placeholder
 from pullback.measuring import Profile, profile
+
+CHROMIUM = shutil.which("chromium")
 
 
 def tracked(*shape: int) -> Any:
@@ -87,7 +92,7 @@ def test_hand_written_gradients_and_second_runs_have_names() -> None:
     assert rows["exp"].calls == 1
     assert rows["exp"].nested >= 2  # the second run, and its step
     assert rows["sin"].nested == 1
-    assert "hand-written, or a traced function: doubled" in str(seen)
+    assert "hand-written: doubled" in str(seen)
 
 
 def test_second_derivatives() -> None:
@@ -130,6 +135,10 @@ def test_the_trace_is_one(tmp_path: Path) -> None:
         assert e["ts"] >= 0
         assert e["dur"] >= 0
         assert e["cat"] in ("forward", "backward")
+        assert 0 < e["tid"] < 2**32  # what Perfetto reads as a thread's number
+        assert 0 < e["pid"] < 2**32
+    assert all(set(e) >= {"pid", "tid", "args"} for e in events)
+    assert written["displayTimeUnit"] in ("ms", "ns")
     assert {e["name"] for e in events if e["ph"] == "M"} == {"process_name", "thread_name"}
     first = next(e for e in complete if e["name"] == "exp")
     assert first["args"]["shapes"] == ["[2, 3]"]
@@ -143,6 +152,100 @@ def test_the_trace_is_one(tmp_path: Path) -> None:
     seen.save(tmp_path / "profile.txt")
     with pytest.raises(pb.errors.ArgumentError, match=r"\.json"):
         seen.save(tmp_path / "profile.png")
+
+
+def test_a_traced_function_is_one_call_and_one_step() -> None:
+    @pb.function
+    def f(x: Any) -> Any:
+        return pb.sum(pb.exp(x) * x)
+
+    x = tracked(4)
+    f(x)
+    for _ in range(3):  # step by step, compiled, and run
+        with profile() as seen:
+            f(x).backward()
+        calls = [e for e in seen.events if e.outer is None and not e.is_step]
+        assert [e.name for e in calls if e.kind == "program"] == ["function f"]
+        assert {e.name for e in calls} <= {"function f", "ones_like"}
+        row = named(seen)["function f"]
+        assert (row.calls, row.steps) == (1, 1)
+        assert row.forward > 0
+        assert row.backward > 0
+        assert seen.forward + seen.backward <= seen.wall
+    (line,) = [e.line for e in calls if e.kind == "program"]
+    assert line.startswith(__file__)
+    assert "one call" in str(seen)
+    assert "hand-written" not in str(seen)
+    with profile() as plain:
+        f(pb.ones(4))
+    assert named(plain)["function f"].bytes == 8
+    with profile() as without:
+        pb.exp(x)
+    assert "one call" not in str(without)
+
+
+def test_a_run_of_a_session_is_one_call() -> None:
+    with Graph().as_default() as graph:
+        x = placeholder(pb.float64, [None])
+        y = pb.sum(pb.exp(x))
+    with Session(graph) as session, profile() as seen:
+        session.run([y, y.op], {x: [1.0, 2.0]})
+        session.run(y, {x: [1.0, 2.0]})
+    row = named(seen)["Session.run"]
+    assert (row.calls, row.bytes) == (2, 16)
+    assert [tuple(s) for e in seen.events for s in e.shapes] == [(2,), (2,)]
+
+
+def test_runs_go_to_those_who_asked_and_a_failing_one_is_noted() -> None:
+    def twice(values: Any, store: Any) -> list[Any]:
+        return [2 * v for v in values]
+
+    def fails(values: Any, store: Any) -> list[Any]:
+        raise KeyError("meant")
+
+    names: list[tuple[str, str]] = []
+
+    def witness(which: str) -> Any:
+        def seen(op: Any, kernel: Any, args: Any, attrs: Any) -> Any:
+            assert isinstance(op, Run)
+            names.append((which, op.name))
+            return kernel(*args, **attrs)
+
+        return seen
+
+    with witnessing(witness("outer"), runs=True):
+        with witnessing(witness("deaf")), witnessing(witness("inner"), runs=True):
+            assert witnessed("one", twice, [3.0], {}) == [6.0]
+        assert witnessed("two", twice, [3.0], {}) == [6.0]
+        with pytest.raises(KeyError), profile() as seen:
+            witnessed("three", fails, [3.0], {})
+    assert names == [("inner", "one"), ("outer", "one"), ("outer", "two"), ("outer", "three")]
+    assert [(e.name, e.failed) for e in seen.events] == [("three", True)]
+    assert witnessed("four", twice, [3.0], {}) == [6.0]
+    assert len(names) == 4
+
+
+if CHROMIUM:
+
+    def test_the_page_has_the_tables_in_a_browser(tmp_path: Path) -> None:
+        with profile() as seen:
+            pb.sum(pb.exp(tracked(2, 3))).backward()
+        path = tmp_path / "profile.html"
+        seen.save(path)
+        script = ("<script>document.title = [...document.querySelectorAll('table')].map(t => "
+                  "t.tBodies[0].rows.length + t.offsetHeight * 0).join(' ') + '|' + "
+                  "document.querySelector('tbody').innerText</script></body>")
+        path.write_text(path.read_text("utf-8").replace("</body>", script), "utf-8")
+        done = subprocess.run(
+            [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu",
+             f"--user-data-dir={tmp_path / 'user'}", "--dump-dom", path.as_uri()],
+            capture_output=True, text=True, timeout=90, check=True,
+        )
+        title = done.stdout.partition("<title>")[2].partition("</title>")[0]
+        counts, _, text = title.partition("|")
+        assert counts == f"{len(seen.rows())} {len(seen.rows('line'))}"
+        assert "exp" in text
+        assert "sum" in text
 
 
 def is_bare() -> bool:

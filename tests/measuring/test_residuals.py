@@ -12,6 +12,7 @@ import pytest
 import pullback as pb
 from pullback.core.node import FREED, Leaf, Node
 from pullback.core.tensor import Tensor
+from pullback.graphs import Graph, placeholder
 from pullback.measuring import residuals
 from pullback.measuring.units import memory_of
 from tests.table import Row, all_rows
@@ -151,6 +152,38 @@ def test_hand_written_gradients() -> None:
     assert (mine.total, mine.shared) == (80, 80)
     assert mine.largest(1)[0].reason == "`bwd` of `h` reads it"
     assert residuals(pb.checkpoint(lambda x: pb.exp(pb.exp(x)))(x)).total == 0
+
+
+def test_tensors_of_graphs_keep_values_that_have_no_bytes() -> None:
+    with Graph().as_default():
+        x = placeholder(pb.float64, [None, 3])
+        v = pb.Variable(np.ones(3), name="v")
+        found = residuals(pb.sum(pb.exp(x) * v))
+        assert (found.total, found.shared, found.rows) == (0, 24, [])
+        assert found.symbols == 2  # what exp gave, read by exp and by the product
+        assert found.arrays[0].owner == "variable 'v'"
+        assert "keeps no array, by 3 operations of a graph, before it is run" in str(found)
+        assert "2 values, without bytes until it runs" in str(found)
+        assert "not tracked" in str(residuals(x))
+
+
+def test_what_a_traced_function_keeps() -> None:
+    told: list[Any] = []
+
+    @pb.function
+    def f(x: Any) -> Any:
+        y = pb.exp(x) * x
+        told.append(residuals(y))
+        return pb.sum(y)
+
+    x = tracked(10)
+    found = residuals(f(x))
+    assert told[0].total == 0
+    assert told[0].symbols
+    assert (found.total, found.shared, found.nodes) == (80, 80, 1)
+    assert found.largest(1)[0].reason == "the backward graph of `f` reads it"
+    mine = next(k for k in found.arrays if k.owner == "an input")
+    assert mine.reason == "second derivatives of `f` read it"
 
 
 def test_arrays_of_other_libraries() -> None:

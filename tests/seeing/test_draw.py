@@ -202,8 +202,11 @@ def test_operations_of_one_line_fold_into_one_box(rng):
     picture = draw(z, fold=True)
     outer = [path for path in picture.folded if len(path) == 1]
     assert len(outer) == 1
-    assert outer[0][0].startswith("test_draw.py:")
-    assert picture.picture.inside[outer[0]] == 501  # with the leaf that only it takes
+    assert outer[0] == ("test_operations_of_one_line_fold_into_one_box()",)
+    lines = [path[1] for path in picture.picture.groups if len(path) == 2]
+    assert len(lines) == 1
+    assert lines[0].startswith("test_draw.py:")
+    assert picture.picture.inside[(*outer[0], lines[0])] == 501  # with the leaf that only it takes
     assert f"▸ {outer[0][0]}" in picture.text
 
 

@@ -286,3 +286,15 @@ def test_anomaly_mode_names_the_line():
         y += 1
     with pytest.raises(RuntimeError, match=r"test_habits\.py"):
         y.sum().backward()
+
+
+def test_an_array_beside_at() -> None:
+    """Of the tensor's dtype it counts as a tensor; what is no array is a TypeError."""
+    x = ours.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    (x @ np.array([[1.0], [-2.0]], np.float32)).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [[1, -2], [1, -2]])
+    with pytest.raises(RuntimeError, match="one dtype"):
+        x @ np.ones((2, 1))
+    for other in (3.0, [[1.0], [2.0]]):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            x @ other

@@ -8,6 +8,7 @@ import numpy
 
 from ... import ops
 from ...arrays.symbol import AnyShape, OpenShape, Symbol
+from ...core.cuts import STOPPED, cut
 from ...core.tensor import raw, wrap
 from ...errors import ArgumentError
 from ...graphs import sources as _sources
@@ -284,6 +285,8 @@ def stop_gradient(input: Any, name: str | None = None) -> Any:
     with opened(graph):
         x = in_graph(graph, operand(input), None)
         made = graph.source(STOP, x._data.shape, x._data.dtype, {}, [x], name)
+        if x._node is not None:
+            cut(STOPPED, "stop_gradient", (x._node,), made)
         return made
 
 

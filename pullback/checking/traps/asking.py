@@ -1,0 +1,186 @@
+"""The ways to ask for a gradient: each a function of a loss, the subject and a point."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from ...core.backward import backward, gradients
+from ...core.op import OPS
+from ...core.tensor import Tensor, is_inexact, raw
+from ...errors import ArgumentError, PullbackError
+from ...graphs import Graph, Session, placeholder
+from ...graphs import function as graph_function
+from ...graphs import gradients as graph_gradients
+from ...tape import GradientTape
+from ...transforms import checkpoint, grad, jvp, vmap
+from ..steady import steady
+from ..subject import Subject, like, numpy_of
+
+Ask = Callable[["Loss", Subject, list[Any]], list[Any]]
+
+
+class NotAskedError(PullbackError):
+    """This way is not tried for this function."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("a path", "one that can be asked", reason)
+        self.reason = reason
+
+
+class Loss:
+    """The product of a subject's outputs with fixed cotangents (raw arrays): a real number.
+
+    call   what is called in the subject's place, with its arguments
+    """
+
+    def __init__(
+        self, subject: Subject, cotangents: Sequence[Any], call: Callable[..., Any] | None = None
+    ) -> None:
+        self.subject, self.cotangents = subject, list(cotangents)
+        self.call = subject.f if call is None else call
+
+    def __call__(self, *xs: Any) -> Any:
+        """The number, at these in the differentiated places."""
+        made = [o for o in self.subject.run(self.call, xs) if is_inexact(raw(o))]
+        whole: Any = 0.0
+        for o, c in zip(made, self.cotangents, strict=True):
+            whole = whole + total(o * OPS["conj"](Tensor(c)))
+        return whole
+
+
+def total(term: Any) -> Any:
+    """The sum of the real parts."""
+    return OPS["sum"](OPS["real"](term))
+
+
+
+def eager(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
+    """By plain reverse mode."""
+    tensors = subject.tensors(point, requires_grad=True)
+    with steady(0):
+        return numbers(gradients(loss(*tensors), tensors, materialize_grads=True))
+
+
+def numbers(found: Sequence[Any]) -> list[Any]:
+    """Gradients as NumPy arrays."""
+    return [numpy_of(raw(g)) for g in found]
+
+
+def _backward(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
+    tensors = subject.tensors(point, requires_grad=True)
+    backward([loss(*tensors)])
+    return numbers([t.grad for t in tensors])
+
+
+def _tape(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
+    tensors = subject.tensors(point)
+    with GradientTape() as tape:
+        for t in tensors:
+            tape.watch(t)
+        value = loss(*tensors)
+    return numbers(tape.gradient(value, tensors))
+
+
+def _grad(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
+    return numbers(grad(loss, argnums=tuple(range(len(point))))(*subject.tensors(point)))
+
+
+def _nested(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
+    return _grad(lambda *xs: total(grad(lambda s: loss(*xs) * s)(1.0)), subject, point)
+
+
+def _checkpointed(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
+    return _grad(lambda *xs: checkpoint(loss)(*xs), subject, point)
+
+
+def _traced(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
+    return _grad(graph_function(loss), subject, point)
+
+
+def _mapped(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
+    several = [Tensor(raw(t)[None]) for t in subject.tensors(point)]
+    found = vmap(grad(loss, argnums=tuple(range(len(point)))))(*several)
+    return numbers([g[0] for g in found])
+
+
+def _forward(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
+    """By one tangent an entry; of small real arguments."""
+    if any(raw(t).size > 32 or raw(t).dtype.kind == "c" for t in subject.tensors(point)):
+        raise NotAskedError("tangents are tried one by one, for few real entries")
+    found = []
+    for i, x in enumerate(map(numpy_of, point)):
+        slopes = numpy.zeros_like(x)
+        for k in range(x.size):
+            tangents = [numpy.zeros_like(numpy_of(p)) for p in point]
+            tangents[i].flat[k] = 1
+            given = [like(p, t) for p, t in zip(point, tangents, strict=True)]
+            slopes.flat[k] = numpy_of(jvp(loss, subject.tensors(point), given)[1])
+        found.append(slopes)
+    return found
+
+
+def _by_keyword(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
+    """With every argument given by its name."""
+    try:
+        signature = inspect.signature(subject.f)
+    except (TypeError, ValueError):
+        raise NotAskedError("its signature cannot be read") from None
+    names = list(signature.parameters)[: len(subject.args)]
+    kinds = {signature.parameters[n].kind for n in names}
+    if kinds != {inspect.Parameter.POSITIONAL_OR_KEYWORD} or len(names) < len(subject.args):
+        raise NotAskedError("its arguments have no names")
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        return subject.f(**dict(zip(names, args, strict=True)), **keywords)
+
+    try:
+        return eager(Loss(subject, loss.cotangents, call), subject, point)
+    except ArgumentError as error:  # it says that these have no gradient
+        raise NotAskedError(error.got) from None
+
+
+def _in_graph(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
+    """Placeholders, `gradients` and a session, as in TensorFlow 1."""
+    with Graph().as_default():
+        xs = [placeholder(x.dtype, list(x.shape)) for x in map(numpy_of, point)]
+        found = graph_gradients(loss(*xs), xs, unconnected_gradients="zero")
+        fed = {x: numpy_of(v) for x, v in zip(xs, point, strict=True)}
+        return numbers(Session().run(found, fed))
+
+
+def _compiled(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
+    """Inside `jax.jit`, where JAX is there and a call is quick."""
+    if importlib.util.find_spec("jax") is None:
+        raise NotAskedError("JAX is not installed")
+    start = time.perf_counter()
+    eager(loss, subject, point)
+    if time.perf_counter() - start > _QUICK or sum(raw(x).size for x in point) > _FEW:
+        raise NotAskedError("compiling is tried for small, quick functions")
+    import jax
+
+    with jax.enable_x64(True):
+        own = Loss(subject, [jax.numpy.asarray(numpy_of(c)) for c in loss.cotangents])
+        arrays = [jax.numpy.asarray(numpy_of(x)) for x in point]
+        try:
+            own(*map(Tensor, arrays))
+        except Exception:  # whatever it is, it refuses
+            raise NotAskedError("it does not take JAX's arrays") from None
+        asked = grad(own, argnums=tuple(range(len(point))))
+        return numbers(jax.jit(lambda *xs: [raw(g) for g in asked(*map(Tensor, xs))])(*arrays))
+
+
+_QUICK, _FEW = 0.02, 1000
+
+PATHS: dict[str, Ask] = {
+    "backward()": _backward, "tape": _tape, "grad": _grad, "grad of grad": _nested,
+    "jvp": _forward, "vmap of grad": _mapped, "checkpoint": _checkpointed,
+    "called by keyword": _by_keyword, "function (graph)": _traced,
+    "gradients (graph)": _in_graph, "jax.jit": _compiled,
+}
+"""Name -> gradients of a loss at a point, asked for in that way."""
