@@ -158,14 +158,22 @@ def test_ops(capsys: Any) -> None:
     assert "derivatives: none" in capsys.readouterr().out
 
 
-def test_what_comes_with_the_library_is_run(tmp_path: Path, capfd: Any) -> None:
+def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own: the names of gradients are registered once."""
+    command = [sys.executable, "-m", "pullback", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+
+
+def test_what_comes_with_the_library_is_run(tmp_path: Path) -> None:
     small = ["--epochs", "1", "--at-least", "0", "--quiet", "--out", str(tmp_path / "curves.png")]
-    assert main(["demo", "binarised_digits", *small]) == 0
-    assert "accuracy" in capfd.readouterr().out
-    assert main(["demo", "no_such_example"]) == 2
-    chosen = ["--systems", "pullback", "--workloads", "small-1", "--rounds", "1"]
-    assert main(["bench", "--quick", *chosen]) == 0
-    assert "1 element" in capfd.readouterr().out
+    demo = ran("demo", "binarised_digits", *small)
+    assert demo.returncode == 0, demo.stderr
+    assert "accuracy" in demo.stdout
+    assert ran("demo", "no_such_example").returncode == 2
+    bench = ran("bench", "--quick", "--systems", "pullback", "--workloads", "small-1",
+                "--rounds", "1")
+    assert bench.returncode == 0, bench.stderr
+    assert "1 element" in bench.stdout
 
 
 def test_only_some_commands_hand_on_what_they_do_not_know() -> None:
