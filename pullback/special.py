@@ -13,6 +13,7 @@ from .ops import (
     erf,
     erfc,
     exp,
+    finfo,
     isfinite,
     log,
     moveaxis,
@@ -55,7 +56,8 @@ def logsumexp(
     """log |Σ b exp(a)| over all entries or along axes, with no overflow.
 
     b            weights, of either sign, that broadcast with a; None is 1. What has weight 0
-                 contributes nothing, an infinite entry of a neither; it has gradient 0
+                 contributes nothing, were its entry of a infinite or NaN; the weight has its slope
+                 exp(a - out) there too, or 0 where that is no number
     return_sign  return the sign of the sum, too; without it, the logarithm of a negative sum is NaN
 
     A sum that is 0 gives -∞, with gradients 0.
@@ -69,11 +71,14 @@ def logsumexp(
     """
     if b is None and not return_sign:
         return _logsumexp(a, axis=axis, keepdims=keepdims)
+    a = a if isinstance(a, Tensor) else to_array(a)
     b = 1.0 if b is None else b if isinstance(b, Tensor) else to_array(b)
-    a = where(b == 0, -math.inf, a)
-    largest = stop_gradient(_max(a, axis=axis, keepdims=True))
+    largest = stop_gradient(_max(where(b == 0, -math.inf, a), axis=axis, keepdims=True))
     largest = where(isfinite(largest), largest, 0.0)
-    total = _sum(b * exp(a - largest), axis=axis, keepdims=True)
+    shifted = a - largest
+    # 0 * inf is not 0, so what has weight 0 must not overflow, or be NaN.
+    far = (b == 0) & ~(shifted <= math.log(finfo(shifted.dtype).max))
+    total = _sum(b * exp(where(far, -math.inf, shifted)), axis=axis, keepdims=True)
     if not keepdims:
         axes = tuple(range(len(total.shape))) if axis is None else axis
         total, largest = squeeze(total, axis=axes), squeeze(largest, axis=axes)

@@ -12,7 +12,6 @@ _INFINITE = "matrices with an infinite entry: singular values do not exist, grad
 REASONS: dict[str, dict[str, str]] = {
     "adjugate_along": {"edges": _INFINITE},
     "expm": {"edges": _INFINITE},
-    "special.logsumexp": {"edges": "a weight of 0 has gradient 0, as is said: it is a mask"},
     "show_axis": {"dtypes": "a gradient with a hidden axis, which is inside vmap only"},
 }
 """Operation -> the laws that do not hold of it, and why."""
