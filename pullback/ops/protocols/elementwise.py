@@ -10,8 +10,8 @@ import numpy
 from ...arrays import SCALARS
 from ...core.cotangent import is_complex
 from ...core.tensor import raw
-from ...errors import ArgumentError
-from .table import array, cast, cast_if_it_fits, is_floating, pb, rule
+from ...errors import ArgumentError, ShapeError
+from .table import array, cast, cast_if_it_fits, entries, is_floating, pb, rule
 
 # Ufuncs -------------------------------------------------------------------------------------
 
@@ -258,6 +258,50 @@ def ediff1d_of(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return pb.concat(parts) if len(parts) > 1 else found
 
 
+@rule("gradient")
+def gradient_of(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
+    """Slopes of samples by differences, of second order inside, along axes.
+
+    One spacing for all axes or one an axis; each a number, or the coordinates along the axis.
+    """
+    f = array(f)
+    f = f if is_floating(f) else cast(f, pb.float64)
+    axes = tuple(range(len(f.shape))) if axis is None else entries(axis)
+    spacings = varargs if len(varargs) > 1 else (varargs or (1.0,)) * len(axes)
+    if len(spacings) != len(axes) or edge_order not in (1, 2):
+        return NotImplemented
+    found = [_sloped(f, d, i, edge_order) for d, i in zip(spacings, axes, strict=True)]
+    return found[0] if len(axes) == 1 else tuple(found)
+
+
+def _sloped(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+    y, n = pb.moveaxis(f, axis, -1), f.shape[axis]
+    if n < edge_order + 1:
+        raise ShapeError(
+            "numpy.gradient", f"{edge_order + 1} samples or more along axis {axis}", str(n)
+        )
+    spacing = spacing if isinstance(spacing, SCALARS) else array(spacing)
+    known = isinstance(spacing, SCALARS) or not spacing.shape
+    steps = spacing * numpy.ones(n - 1) if known else pb.diff(spacing)
+    before, after = steps[:-1], steps[1:]
+    inside = (
+        before**2 * y[..., 2:] + (after**2 - before**2) * y[..., 1:-1] - after**2 * y[..., :-2]
+    ) / (before * after * (before + after))
+    first = _slope_at_end(y, steps, edge_order)
+    last = -_slope_at_end(pb.flip(y, axis=-1), pb.flip(pb.asarray(steps)), edge_order)
+    found = pb.concat([first[..., None], inside, last[..., None]], axis=-1)
+    return pb.moveaxis(cast(found, y.dtype), -1, axis)
+
+
+def _slope_at_end(y: Any, steps: Any, edge_order: int) -> Any:
+    """The slope at the first sample, by a line or a parabola through the first ones."""
+    slope = (y[..., 1] - y[..., 0]) / steps[0]
+    if edge_order == 1:
+        return slope
+    following = (y[..., 2] - y[..., 1]) / steps[1]
+    return slope - (following - slope) * steps[0] / (steps[0] + steps[1])
+
+
 @rule("linspace")
 def linspace_of(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
@@ -265,8 +309,9 @@ def linspace_of(
 ) -> Any:
     """Evenly spaced numbers, between arrays too."""
     steps = num - 1 if endpoint else num
-    if dtype is not None or steps < 1:
+    if dtype is not None or (retstep and steps < 1):
         return NotImplemented
+    steps = max(steps, 1)
     start, stop = (x if isinstance(x, SCALARS) else array(x) for x in (start, stop))
     step = (stop - start) / steps
     at = numpy.reshape(numpy.arange(num), (-1, *(1,) * len(step.shape)))

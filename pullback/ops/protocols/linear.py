@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
 from functools import reduce
 from math import inf, prod
@@ -96,9 +97,19 @@ def vecdot_of(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 @rule("einsum")
 def einsum_of(*operands: Any, optimize: Any = False) -> Any:
     """Einstein's sums; the order of several products is chosen here, whatever is asked."""
-    if not isinstance(operands[0], str):
-        return NotImplemented
-    return pb.einsum(operands[0], *operands[1:])
+    if isinstance(operands[0], str):
+        return pb.einsum(operands[0], *operands[1:])
+    arrays, axes = operands[: len(operands) // 2 * 2 : 2], operands[1::2]
+    formula = ",".join(map(_letters, axes))
+    if len(operands) % 2:
+        formula += "->" + _letters(operands[-1])
+    return pb.einsum(formula, *arrays)
+
+
+def _letters(axes: Any) -> str:
+    """Axes as numbers and `...`, as the letters that stand for them."""
+    letters = string.ascii_uppercase + string.ascii_lowercase  # in the order of the numbers
+    return "".join("..." if axis is Ellipsis else letters[axis] for axis in axes)
 
 
 @rule("cross")

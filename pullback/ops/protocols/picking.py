@@ -109,6 +109,14 @@ def sort_of(a: Any, axis: int | None = -1, kind: Any = None, *, stable: Any = No
     return pb.sort(a, axis=axis)
 
 
+@rule("partition")
+def partition_of(
+    a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect"
+) -> Any:
+    """In rising order, which is one with the kth entries in their places, whichever they are."""
+    return sort_of(a, axis)
+
+
 @rule("argsort")
 def argsort_of(a: Any, axis: int | None = -1, kind: Any = None, *, stable: Any = None) -> Any:
     """Where the entries in rising order stand, equal ones as they come."""
