@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
 from ..arrays import SCALARS, adapters, entrances, is_array, known, refuse_foreign
 from ..arrays.batched import Batched
+from ..arrays.inexact import inexact_dtypes as inexact_dtypes
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from . import state as _state
 from .node import Leaf, Node, maker_of, new, note, notes
 
+if TYPE_CHECKING:
+    from .declared import Declared
+else:
+    Declared = object
 
-class Tensor:
+
+class Tensor(Declared):
     """An array that remembers how it was computed, where somebody wants to differentiate it.
 
     `Tensor(array)` keeps the array it is handed, with no copy; numbers and nested sequences are
-    turned into one. Operators and methods are the Array API standard's.
+    turned into one. Operators are the Array API standard's, further methods NumPy's.
 
     >>> import pullback as pb
     >>> x = pb.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -323,6 +329,8 @@ class Tensor:
         create_graph  record the computation of the gradient, for a second derivative
         inputs        only these leaves (or retained tensors) receive a gradient
         overrides     {operation: registered name or rule} in force for this one pull
+
+        Raises `DisconnectedError` without a history, `ArgumentError` for a missing gradient.
         """
         from .backward import backward
 
@@ -382,22 +390,6 @@ def raw(value: Any) -> Any:
 def node_of(value: Any) -> Node | None:
     """The node of a Tensor; None of anything else."""
     return value._node if isinstance(value, Tensor) else None
-
-
-class _Inexact(dict[Any, bool]):
-    """dtype of any library -> whether it holds real or complex floating numbers."""
-
-    def __missing__(self, dtype: Any) -> bool:
-        kind = getattr(dtype, "kind", None)
-        if kind is None:  # PyTorch's dtypes say it otherwise
-            found = bool(getattr(dtype, "is_floating_point", False) or dtype.is_complex)
-        else:
-            found = kind in "fc" or (kind == "V" and "float" in str(dtype))
-        self[dtype] = found
-        return found
-
-
-inexact_dtypes = _Inexact()
 
 
 def is_inexact(data: Any) -> bool:

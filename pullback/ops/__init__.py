@@ -2,6 +2,7 @@
 
 from . import convolution_batching as convolution_batching
 from . import hiding as hiding
+from . import methods as methods
 from . import operators as operators
 from . import views as views
 from .activations import *

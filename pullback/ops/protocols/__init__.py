@@ -60,6 +60,11 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
     return _answers[function](args, kwargs)
 
 
+def answered(function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+    """What one of NumPy's functions answers, of which a Tensor is the first argument."""
+    return _answers[function](args, kwargs)
+
+
 @classmethod  # type: ignore[misc]
 def torch_function(
     cls: type, function: Any, types: Any, args: Any = (), kwargs: Any = None

@@ -11,6 +11,7 @@ import numpy
 
 from ...core.node import number
 from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError
 from . import elementwise as elementwise
 from . import linear as linear
 from . import picking as picking
@@ -70,7 +71,7 @@ def _by_rule(
     """The answer of a rule, written into `out` if there is one."""
     given, keywords, out = args, kwargs, None
     if len(args) > alike or not kwargs.keys() <= names:
-        given, keywords, out = _sorted_out(signature, args, kwargs)
+        given, keywords, out = _sorted_out(who, signature, args, kwargs)
         odd = ", ".join(f"`{k}`" for k in keywords if k not in names)
         if odd:
             return without_rule(who, function, args, kwargs, f"leave out {odd}")
@@ -85,13 +86,16 @@ def _by_rule(
 
 
 def _sorted_out(
-    signature: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    who: str, signature: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
     """Arguments without those that have their default value; and `out`."""
     if signature is None:
         rest = dict(kwargs)
         return args, rest, rest.pop("out", None)
-    bound = signature.bind(*args, **kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentTypeError(who, f"arguments as in {signature}", str(error)) from None
     for name, value in list(bound.arguments.items()):
         default = signature.parameters[name].default
         if value is default or value is numpy._NoValue:

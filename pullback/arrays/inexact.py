@@ -1,0 +1,21 @@
+"""Which dtypes hold numbers that have derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class _Inexact(dict[Any, bool]):
+    """dtype of any library -> whether it holds real or complex floating numbers."""
+
+    def __missing__(self, dtype: Any) -> bool:
+        kind = getattr(dtype, "kind", None)
+        if kind is None:  # PyTorch's dtypes say it otherwise
+            found = bool(getattr(dtype, "is_floating_point", False) or dtype.is_complex)
+        else:
+            found = kind in "fc" or (kind == "V" and "float" in str(dtype))
+        self[dtype] = found
+        return found
+
+
+inexact_dtypes = _Inexact()
