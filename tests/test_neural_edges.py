@@ -10,7 +10,7 @@ import pytest
 
 import pullback as pb
 from pullback.arrays import numpy_nn
-from pullback.ops.activations import gate
+from pullback.ops.activations import finite_max, gate
 from pullback.ops.losses import cross_entropy_slope
 from pullback.ops.normalising import normalise
 
@@ -127,6 +127,23 @@ def test_large_numbers_do_not_overflow_a_softmax() -> None:
     np.testing.assert_allclose(pb.softmax(x), [0.5, 0.5, 0])
     assert pb.logsumexp(np.array([INF, 0.0])) == INF
     assert np.isnan(pb.logsumexp(np.array([np.nan, 0.0])))
+
+
+def test_a_complex_logarithm_stays_on_its_principal_branch() -> None:
+    x = np.array([[1 + 10j, 5 - 20j, 5 + 3j], [300 - 2j, 1j, 900 + 9j]])
+    found = pb.logsumexp(x, axis=1)
+    np.testing.assert_allclose(found[0], np.log(np.exp(x[0]).sum()))
+    np.testing.assert_allclose(found[1], 900 + 1j * np.angle(np.exp(9j)))
+    general = finite_max(np, x, (1,))  # of the array libraries that have no kernel of their own
+    np.testing.assert_array_equal(general, [[5.0], [900.0]])
+
+
+def test_a_similarity_is_of_what_both_broadcast_to(rng: np.random.Generator) -> None:
+    x, y = rng.normal(size=(1, 2, 3)), rng.normal(size=(4, 1, 3))
+    whole = [np.broadcast_to(v, (4, 2, 3)) for v in (x, y)]
+    found = pb.nn.functional.cosine_similarity(x, y, axis=1)
+    np.testing.assert_allclose(found, pb.nn.functional.cosine_similarity(*whole, axis=1))
+    assert (np.abs(found) <= 1).all()
 
 
 def test_of_nothing() -> None:

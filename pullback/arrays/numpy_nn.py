@@ -142,6 +142,8 @@ def logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _finite_max(x: Any, axis: Any) -> Any:
+    """The maximum, of complex numbers that of the real parts, or 0 where it is infinite."""
+    x = x.real if x.dtype.kind == "c" else x
     largest = numpy.asarray(x.max(axis=axis, keepdims=True, initial=-numpy.inf))
     largest[~numpy.isfinite(largest)] = 0
     return largest

@@ -1,5 +1,6 @@
 """Neural networks: modules with parameters, layers, losses, first values, saving."""
 
+from . import functional as functional
 from . import init as init
 from .activations import GELU as GELU
 from .activations import LeakyReLU as LeakyReLU
@@ -28,5 +29,6 @@ from .saving import save as save
 __all__ = [
     "GELU", "BatchNorm", "Conv2d", "CrossEntropyLoss", "Dropout", "Embedding", "Flatten",
     "LayerNorm", "LeakyReLU", "Linear", "MSELoss", "Module", "Parameter", "ReLU", "Sequential",
-    "SiLU", "Sigmoid", "Softmax", "Softplus", "Tanh", "functional_call", "init", "load", "save",
+    "SiLU", "Sigmoid", "Softmax", "Softplus", "Tanh", "functional", "functional_call", "init",
+    "load", "save",
 ]

@@ -9,14 +9,28 @@ from .module import Module
 
 
 class ReLU(Module):
-    """max(x, 0); see `pullback.relu`."""
+    """max(x, 0); see `pullback.relu`.
+
+    Takes a Tensor of any shape, and answers in its shape and dtype.
+
+    >>> import pullback as pb
+    >>> ReLU()(pb.tensor([-1.0, 2.0]))
+    Tensor([0., 2.])
+    """
 
     def forward(self, x: Any) -> Any:
         return ops.relu(x)
 
 
 class LeakyReLU(Module):
-    """x where it is positive, else slope · x; see `pullback.leaky_relu`."""
+    """x where it is positive, else slope · x; see `pullback.leaky_relu`.
+
+    Takes a Tensor of any shape, and answers in its shape and dtype.
+
+    >>> import pullback as pb
+    >>> LeakyReLU(0.5)(pb.tensor([-1.0, 2.0]))
+    Tensor([-0.5,  2. ])
+    """
 
     def __init__(self, slope: float = 0.01) -> None:
         self.slope = slope
@@ -29,28 +43,56 @@ class LeakyReLU(Module):
 
 
 class Tanh(Module):
-    """tanh(x)."""
+    """tanh(x).
+
+    Takes a Tensor of any shape, and answers in its shape and dtype.
+
+    >>> import pullback as pb
+    >>> Tanh()(pb.tensor([0.0, 100.0]))
+    Tensor([0., 1.])
+    """
 
     def forward(self, x: Any) -> Any:
         return ops.tanh(x)
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x)); see `pullback.sigmoid`."""
+    """1 / (1 + exp(-x)); see `pullback.sigmoid`.
+
+    Takes a Tensor of any shape, and answers in its shape and dtype.
+
+    >>> import pullback as pb
+    >>> Sigmoid()(pb.tensor([0.0, 100.0]))
+    Tensor([0.5, 1. ])
+    """
 
     def forward(self, x: Any) -> Any:
         return ops.sigmoid(x)
 
 
 class SiLU(Module):
-    """x · sigmoid(x); see `pullback.silu`."""
+    """x · sigmoid(x); see `pullback.silu`.
+
+    Takes a Tensor of any shape, and answers in its shape and dtype.
+
+    >>> import pullback as pb
+    >>> SiLU()(pb.tensor([0.0, 100.0]))
+    Tensor([  0., 100.])
+    """
 
     def forward(self, x: Any) -> Any:
         return ops.silu(x)
 
 
 class Softplus(Module):
-    """log(1 + exp(beta · x)) / beta; see `pullback.softplus`."""
+    """log(1 + exp(beta · x)) / beta; see `pullback.softplus`.
+
+    Takes a Tensor of any shape, and answers in its shape and dtype.
+
+    >>> import pullback as pb
+    >>> Softplus()(pb.tensor([-1000.0, 1000.0]))
+    Tensor([   0., 1000.])
+    """
 
     def __init__(self, beta: float = 1.0) -> None:
         self.beta = beta
@@ -63,7 +105,16 @@ class Softplus(Module):
 
 
 class GELU(Module):
-    """x · Φ(x), or its approximation by a tanh; see `pullback.gelu`."""
+    """x · Φ(x), or its approximation by a tanh; see `pullback.gelu`.
+
+    Takes a Tensor of any shape, and answers in its shape and dtype.
+
+    approximate  "none", or "tanh"
+
+    >>> import pullback as pb
+    >>> GELU()(pb.tensor([0.0, 100.0]))
+    Tensor([  0., 100.])
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         self.approximate = approximate
@@ -76,7 +127,14 @@ class GELU(Module):
 
 
 class Softmax(Module):
-    """exp(x) / Σ exp(x) along an axis; see `pullback.softmax`."""
+    """exp(x) / Σ exp(x) along an axis; see `pullback.softmax`.
+
+    Takes a Tensor of at least one axis, and answers in its shape and dtype.
+
+    >>> import pullback as pb
+    >>> Softmax()(pb.zeros((2, 4)))[0]
+    Tensor([0.25, 0.25, 0.25, 0.25])
+    """
 
     def __init__(self, axis: int = -1) -> None:
         self.axis = axis

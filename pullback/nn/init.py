@@ -19,7 +19,7 @@ Shape = tuple[int, ...]
 
 
 def zeros(shape: Shape, *, dtype: Any = "float32") -> Tensor:
-    """Zeros.
+    """Zeros, of a shape and dtype.
 
     >>> zeros((2,))
     Tensor([0., 0.], dtype=float32)
@@ -28,7 +28,7 @@ def zeros(shape: Shape, *, dtype: Any = "float32") -> Tensor:
 
 
 def ones(shape: Shape, *, dtype: Any = "float32") -> Tensor:
-    """Ones.
+    """Ones, of a shape and dtype.
 
     >>> ones((2,))
     Tensor([1., 1.], dtype=float32)

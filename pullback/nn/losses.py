@@ -11,6 +11,13 @@ from .module import Module
 class CrossEntropyLoss(Module):
     """-Σ q log(softmax(logits)) for classes or probabilities q; see `pullback.cross_entropy`.
 
+    axis             the logits' axis of classes
+    reduction        "mean" or "sum" over all examples, or "none" for one number each
+    label_smoothing  the share of a target that is spread evenly over all classes
+
+    Call it with logits of floats, (examples, classes), and targets: integers (examples,), or
+    probabilities of the logits' shape.
+
     >>> import pullback as pb
     >>> CrossEntropyLoss()(pb.tensor([[0.0, 0.0]]), pb.tensor([1])).item()
     0.6931471805599453
@@ -33,6 +40,10 @@ class CrossEntropyLoss(Module):
 
 class MSELoss(Module):
     """(x - target)²; see `pullback.mse_loss`.
+
+    reduction  "mean" or "sum" over all entries, or "none"
+
+    Call it with two tensors of floats whose shapes broadcast.
 
     >>> import pullback as pb
     >>> MSELoss()(pb.tensor([1.0, 3.0]), pb.tensor([1.0, 1.0])).item()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import adapters
+from ..core.departures import copied
 from ..core.tensor import Tensor, to_array
 
 
@@ -27,6 +28,7 @@ class Parameter(Tensor):
         array = to_array(data)
         adapter = adapters[array.__class__]
         super().__init__(adapter.copy(adapter.asarray(array, dtype)), requires_grad)
+        copied(data, self, "Parameter()")
 
     def __repr__(self) -> str:
         return super().__repr__().replace("Tensor(", "Parameter(", 1)

@@ -74,7 +74,7 @@ def save(values: Any, path: Target) -> None:
 
 
 def load(path: Target) -> dict[str, Tensor]:
-    """The dictionary {name: Tensor} of a file, for `Module.load_state_dict`.
+    """The dictionary {name: Tensor} of a file, for `Module.load_state_dict`; see `save`.
 
     Raises `ArgumentError` for a file in another format (`FileNotFoundError` for none).
     """

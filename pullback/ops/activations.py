@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..core.cotangent import is_complex
 from ..core.op import op
 from ..errors import ArgumentError
 from .exponential import exp, expm1
@@ -393,6 +394,10 @@ def _weights(x: Any, out: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def finite_max(xp: Any, x: Any, axis: Any) -> Any:
-    """The maximum along axes, but 0 where it is infinite, so that it can be subtracted."""
+    """The maximum along axes, but 0 where it is infinite, so that it can be subtracted.
+
+    Of complex numbers that of the real parts, which keeps a logarithm on its principal branch.
+    """
+    x = xp.real(x) if is_complex(x) else x
     largest = xp.max(x, axis=axis, keepdims=True)
     return xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))

@@ -10,6 +10,7 @@ import numpy
 
 from .. import random as core_random
 from ..arrays import adapters
+from ..core.departures import copied
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import raw, to_array, wrap
@@ -48,7 +49,7 @@ def tensor(
     tensor([1., 2.], requires_grad=True)
     """
     values = numpy.asarray(tensor_of(data)._data) if dtype is None else to_array(data)
-    return made(numpy.array(values, dtype=dtype), requires_grad)
+    return copied(data, made(numpy.array(values, dtype=dtype), requires_grad), "tensor()")
 
 
 @guarded
@@ -78,7 +79,9 @@ def frombuffer(
     return made(numpy.frombuffer(buffer, numpy.dtype(dtype), count, offset), requires_grad)
 
 
-def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
     """A tensor without axes, of the default dtype."""
     return tensor(s, dtype=dtype or dtypes.get_default_dtype(), requires_grad=requires_grad)
 
@@ -140,6 +143,7 @@ def full_like(
     return made(OPS["full_like"](input._data, fill_value=value, dtype=dtype), requires_grad)
 
 
+@guarded
 def eye(
     n: int, m: int | None = None, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False,
@@ -164,6 +168,8 @@ def arange(
     if end is None:
         start, end = 0, start
     start, end, step = (v.item() if hasattr(v, "item") else v for v in (start, end, step))
+    if dtype is not None and numpy.dtype(dtype).kind in "iu":
+        start, end, step = int(start), int(end), int(step)
     if not step or (end - start) / step < 0:
         raise ArgumentError("`arange`", "a step from start towards end", f"{start, end, step}")
     if dtype is None:
@@ -172,23 +178,30 @@ def arange(
     return made(numpy.arange(start, end, step).astype(dtype), requires_grad)
 
 
+@guarded
 def linspace(
-    start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None,
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:
     """So many numbers from start to end, at equal distances."""
     dtype = dtype or dtypes.get_default_dtype()
-    return made(numpy.linspace(start, end, steps).astype(dtype), requires_grad)
+    return made(_spaced(start, end, steps).astype(dtype), requires_grad)
 
 
+@guarded
 def logspace(
-    start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None,
-    requires_grad: bool = False,
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
+    device: Any = None, requires_grad: bool = False,
 ) -> Any:
     """The base to the power of so many numbers from start to end."""
-    powers = numpy.linspace(start * math.log(base), end * math.log(base), steps)
     dtype = dtype or dtypes.get_default_dtype()
-    return made(numpy.exp(powers).astype(dtype), requires_grad)
+    powers = numpy.float64(base) ** _spaced(start, end, steps)
+    return made(powers.astype(dtype), requires_grad)
+
+
+def _spaced(start: Any, end: Any, steps: int) -> Any:
+    first, last = (v.item() if isinstance(v, CoreTensor) else v for v in (start, end))
+    return numpy.linspace(first, last, steps)
 
 
 # Random -------------------------------------------------------------------------------------
@@ -247,10 +260,14 @@ def randint(
     return made(OPS["astype"](found, numpy.dtype(dtype or dtypes.int64)), requires_grad)
 
 
-def randint_like(input: Any, low: int, high: int | None = None, *, dtype: Any = None) -> Any:
+def randint_like(
+    input: Any, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
     """Integers as of `randint`, of the shape and dtype of a tensor."""
     low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, input.shape, dtype=dtype or input.dtype)
+    dtype = dtype or input.dtype
+    return randint(low, high, input.shape, dtype=dtype, requires_grad=requires_grad)
 
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
@@ -260,11 +277,21 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
 
 
 @guarded
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Any:
-    """Normal numbers with means and standard deviations, which are numbers or tensors."""
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None,
+    dtype: Any = None, device: Any = None, requires_grad: bool = False,
+) -> Any:
+    """Normal numbers with means and standard deviations, which are numbers or tensors.
+
+    Nothing is recorded: write `mean + std * torch.randn(…)` for derivatives with respect to them.
+    """
+    mean, std = (v.detach() if isinstance(v, CoreTensor) else v for v in (mean, std))
+    given = [v for v in (mean, std) if isinstance(v, CoreTensor)]
     if size is None:
-        size = numpy.broadcast_shapes(*(tuple(getattr(v, "shape", ())) for v in (mean, std)))
-    return made(drawn("normal", lengths([tuple(size)]), None, generator)) * std + mean
+        size = numpy.broadcast_shapes(*[tuple(v.shape) for v in given])
+    dtype = dtype or (dtypes.result_type(*given) if given else None)
+    values = made(drawn("normal", lengths([tuple(size)]), dtype, generator)) * std + mean
+    return values.requires_grad_() if requires_grad else values
 
 
 @guarded

@@ -11,8 +11,9 @@ from typing import Any
 
 from .. import ops
 from ..errors import ArgumentError, ArgumentTypeError
-from .dtypes import float32, floating, promoted
+from .dtypes import _as, float32, floating, promoted, result_type
 from .errors import as_runtime, guarded, written
+from .scalars import of_scalars
 from .tensor import Tensor, tensor_of
 
 _FLOATING = {
@@ -29,10 +30,10 @@ _FLOATING = {
 
 _PLAIN = {
     "abs": "abs", "absolute": "abs", "neg": "negative", "negative": "negative", "sign": "sign",
-    "sgn": "sign", "square": "square", "ceil": "ceil", "floor": "floor", "round": "round",
+    "sgn": "sign", "square": "square", "ceil": "ceil", "floor": "floor",
     "trunc": "trunc", "fix": "trunc", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
     "logical_not": "logical_not", "bitwise_not": "bitwise_invert", "relu": "relu", "conj": "conj",
-    "real": "real", "imag": "imag", "angle": "angle", "signbit": "signbit", "clone": "identity",
+    "real": "real", "imag": "imag", "signbit": "signbit", "clone": "identity",
     "positive": "positive", "conj_physical": "conj",
 }
 
@@ -48,10 +49,14 @@ _BINARY = {
     "less_equal": "less_equal", "greater_equal": "greater_equal", "not_equal": "not_equal",
 }
 
+_INEXACT = ("atan2", "arctan2", "copysign")
+"""Of integers, these of `_BINARY` are of the default dtype."""
+
 __all__ = [
-    *_FLOATING, *_PLAIN, *_BINARY, "add", "addcdiv", "addcmul", "allclose", "clamp", "clamp_max",
-    "clamp_min", "clip", "div", "divide", "equal", "isclose", "lerp", "log_softmax", "logsumexp",
-    "masked_fill", "mul", "multiply", "pow", "softmax", "sub", "subtract", "true_divide", "where",
+    *_FLOATING, *_PLAIN, *_BINARY, "add", "addcdiv", "addcmul", "allclose", "angle", "clamp",
+    "clamp_max", "clamp_min", "clip", "div", "divide", "equal", "isclose", "lerp", "log_softmax",
+    "logsumexp", "masked_fill", "mul", "multiply", "pow", "round", "softmax", "sub", "subtract",
+    "true_divide", "where",
 ]
 
 
@@ -71,8 +76,10 @@ def _floating(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _pair(operation: Callable[..., Any], name: str) -> Callable[..., Any]:
+    inexact = name in _INEXACT
+
     def call(input: Any, other: Any) -> Any:
-        return operation(*promoted(tensor_of(input), other))
+        return operation(*promoted(tensor_of(input), other, inexact=inexact))
 
     return guarded(call, name)
 
@@ -91,7 +98,6 @@ erfc: Any
 exp2: Any
 expm1: Any
 log1p: Any
-round: Any
 sigmoid: Any
 tanh: Any
 for _name, _operation in _FLOATING.items():
@@ -100,6 +106,7 @@ for _name, _operation in _PLAIN.items():
     globals()[_name] = getattr(ops, _operation)
 for _name, _operation in _BINARY.items():
     globals()[_name] = _named(_pair(getattr(ops, _operation), _name), _name, _operation)
+angle = _named(_floating(ops.angle), "angle", "angle")
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
@@ -151,6 +158,22 @@ multiply, subtract, divide, true_divide = mul, sub, div, div
 
 
 @guarded
+def round(input: Any, *, decimals: int = 0) -> Any:
+    """The nearest number with so many decimals, the even one of two; the derivative is 0.
+
+    >>> import pullback.torch as torch
+    >>> torch.tensor([1.25, 26.0]).round(decimals=-1)
+    tensor([ 0., 30.])
+    """
+    if not decimals:
+        return ops.round(input)
+    scale = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return ops.round(input * scale) / scale
+    return ops.round(input / scale) * scale
+
+
+@guarded
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """The entries put between two bounds, of which one may be missing.
 
@@ -160,10 +183,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """
     if min is None and max is None:
         raise as_runtime(ArgumentError("`clamp`", "min, max or both", "neither"))
-    for bound in (min, max):
-        if bound is not None:
-            input, _ = promoted(input, bound)
-    return ops.clip(input, min, max)
+    dtype = result_type(input, *[bound for bound in (min, max) if bound is not None])
+    return ops.clip(*[_as(value, dtype) for value in (input, min, max)])
 
 
 clip = clamp
@@ -222,22 +243,25 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 
 
 @guarded
+@of_scalars
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """exp(x) / Σ exp(x) along an axis."""
     return ops.softmax(input if dtype is None else input.to(dtype), axis=dim)
 
 
 @guarded
+@of_scalars
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """log(exp(x) / Σ exp(x)) along an axis."""
     return ops.log_softmax(input if dtype is None else input.to(dtype), axis=dim)
 
 
 @guarded
+@of_scalars
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     """log Σ exp(x) along axes."""
-    return ops.logsumexp(input, axis=tuple(dim) if isinstance(dim, list) else dim,
-                         keepdims=keepdim)
+    axis = tuple(dim) if isinstance(dim, list) else dim
+    return ops.logsumexp(floating(input), axis=axis, keepdims=keepdim)
 
 
 @guarded

@@ -8,9 +8,11 @@ import numpy
 
 from .. import ops
 from ..core.tensor import raw, wrap
-from ..errors import ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from .creation import full_like
 from .errors import guarded, written
 from .reductions import ValuesIndices
+from .scalars import of_scalars
 from .tensor import Tensor
 
 __all__ = [
@@ -42,12 +44,16 @@ def gather(input: Any, dim: int, index: Any) -> Any:
     tensor([[2.],
             [3.]])
     """
+    if not (index.numel() and input.shape and index.shape):  # of any number of axes
+        return ops.getitem(ops.reshape(input, (-1,)), index)
     return ops.getitem(input, _along(index, dim))
 
 
 @guarded
-def take_along_dim(input: Any, indices: Any, dim: int) -> Any:
-    """The entries at positions along one axis; other axes broadcast."""
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """The entries at positions along one axis, or flattened; other axes broadcast."""
+    if dim is None:
+        input, indices, dim = ops.reshape(input, (-1,)), ops.reshape(indices, (-1,)), 0
     return ops.take_along_axis(input, indices, axis=dim)
 
 
@@ -59,24 +65,53 @@ def _source(src: Any, index: Any) -> Any:
 
 
 @guarded
-def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """A copy in which entries of src are put where `gather` would take them from."""
+@of_scalars
+def scatter(
+    input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None,
+    reduce: str | None = None,
+) -> Any:
+    """A copy in which entries of src are put where `gather` would take them from.
+
+    value   a number in the place of src
+    reduce  "add" or "multiply": with what is there
+
+    >>> import pullback.torch as torch
+    >>> torch.zeros(1, 3).scatter(1, torch.tensor([[2]]), value=1.0)
+    tensor([[0., 0., 1.]])
+    """
+    src = value if src is None else src
+    if src is None:
+        raise ArgumentTypeError("`scatter`", "src or value", "neither")
+    if reduce is not None:
+        return _combined(input, dim, index, src, reduce)
     return ops.set_at(input, _source(src, index), _along(index, dim))
 
 
+def _combined(input: Any, dim: int, index: Any, src: Any, how: str) -> Any:
+    ways = {"add": "sum", "multiply": "prod"}
+    if how not in ways:
+        raise ArgumentError("argument `reduce` of `scatter`", "'add' or 'multiply'", repr(how))
+    if not isinstance(src, Tensor):
+        src = full_like(index, src, dtype=input.dtype)
+    return input.scatter_reduce(dim, index, src, ways[how])
+
+
 @guarded
+@of_scalars
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """A copy to which entries of src are added where `gather` would take them from."""
     return ops.add_at(input, _source(src, index), _along(index, dim))
 
 
 @guarded
+@of_scalars
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The slices at positions along an axis."""
     return ops.take(input, index, axis=dim)
 
 
 @guarded
+@of_scalars
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
     """A copy to which slices are added at positions along an axis."""
     at = (slice(None),) * (dim % len(input.shape)) + (index,)
@@ -99,6 +134,10 @@ def masked_select(input: Any, mask: Any) -> Any:
 @guarded
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The positions of entries that are not zero: a row for each; or an index for each axis."""
+    if not input.shape:
+        count = int(raw(input) != 0)
+        every = wrap(Tensor, numpy.zeros((count, 0), numpy.int64))
+        return (wrap(Tensor, numpy.zeros(count, numpy.int64)),) if as_tuple else every
     found = ops.nonzero(input)
     return found if as_tuple else ops.stack(list(found), axis=1)
 
@@ -107,6 +146,7 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
 
 
 @guarded
+@of_scalars
 def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """The entries in order along an axis, and where they were.
 
@@ -119,12 +159,14 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Tru
 
 
 @guarded
+@of_scalars
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """Where the entries in order along an axis are."""
     return ops.argsort(input, axis=dim, descending=descending, stable=True)
 
 
 @guarded
+@of_scalars
 def topk(
     input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Any:

@@ -25,7 +25,7 @@ concatenate = cat
 def hstack(tensors: Any) -> Any:
     """Tensors one behind the other along the second axis, vectors along their only one."""
     several = [atleast_1d(t) for t in tensors]
-    return cat(several, 0 if len(several[0].shape) == 1 else 1)
+    return cat(several, 1 if several and len(several[0].shape) > 1 else 0)
 
 
 def vstack(tensors: Any) -> Any:

@@ -14,9 +14,12 @@ from .. import ops
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
 from ..errors import SingularMatrixError as LinAlgError
+from .creation import as_tensor
+from .dtypes import cast
 from .errors import as_runtime, guarded
 from .indexing import matmul as matmul
 from .reductions import axes
+from .scalars import of_scalars
 from .tensor import Tensor
 from .views import diagonal as _diagonal
 
@@ -79,9 +82,14 @@ def cholesky(A: Any, *, upper: bool = False) -> Any:
 
 
 def _triangle(A: Any, UPLO: str) -> Any:
-    """A Hermitian matrix of which one triangle is to be read."""
-    low = ops.tril(A) if UPLO == "L" else ops.conj(ops.matrix_transpose(ops.triu(A)))
-    return low + ops.conj(ops.matrix_transpose(ops.tril(low, k=-1)))
+    """A Hermitian matrix of which one triangle is to be read, and of its diagonal the real part.
+
+    Derivatives are those of a matrix that is Hermitian, with no difference between its triangles.
+    """
+    seen = A.detach()
+    low = ops.tril(seen) if UPLO == "L" else ops.conj(ops.matrix_transpose(ops.triu(seen)))
+    once = ops.where(numpy.eye(A.shape[-1], dtype=bool), ops.real(low), 0.0)
+    return A + (low + ops.conj(ops.matrix_transpose(low)) - once - seen)
 
 
 @guarded
@@ -117,7 +125,8 @@ def qr(A: Any, mode: str = "reduced") -> Any:
 @guarded
 def lu(A: Any, *, pivot: bool = True) -> Any:
     """P, L, U with A = P L U."""
-    return _core.lu(A)
+    found = _core.lu(A)
+    return found._replace(P=ops.astype(found.P, A.dtype))  # to be multiplied with the others
 
 
 @guarded
@@ -160,35 +169,52 @@ class Solution(NamedTuple):
 
 @guarded
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Solution:
-    """The X for which ‖A X - B‖ is smallest, its squared residuals, and the rank of A."""
+    """The X for which ‖A X - B‖ is smallest, and what else each of LAPACK's drivers tells.
+
+    driver  "gelsy", where None is given: the rank; "gels": the squared residuals; "gelss" or
+            "gelsd": both, and the singular values. What is not told is empty
+    """
     found = _core.lstsq(A, B, rtol=rcond)
     rows, columns = A.shape[-2:]
+    sizes = _core.svdvals(A.detach())
+    none = sizes.new_zeros(0)
     rank = _core.matrix_rank(A)
     known = isinstance(raw(rank), (numpy.ndarray, numpy.generic))  # not inside vmap
     full = rows > columns and known and bool(numpy.all(raw(rank) == columns))
-    gap = ops.sum(ops.square(ops.abs(matmul(A, found) - B)), axis=-2) if full else B.new_zeros(0)
-    return Solution(found, gap, rank, B.new_zeros(0))
+    told = full and driver not in (None, "gelsy")
+    gap = ops.sum(ops.square(ops.abs(matmul(A, found) - B)), axis=-2) if told else none
+    if driver == "gels":
+        rank = rank.new_zeros(0)
+    return Solution(found, gap, rank, sizes if driver in ("gelss", "gelsd") else none)
 
 
-def _tolerance(A: Any, tol: Any, rtol: Any, atol: Any) -> Any:
-    if tol is None and atol is None:
+def _tolerance(A: Any, rtol: Any, atol: Any) -> Any:
+    """What the larger of two tolerances is, relative to the largest singular value."""
+    sizes = _core.svdvals(A.detach())
+    if atol is None or not sizes.numel():
         return rtol
-    largest = ops.max(_core.svdvals(A.detach()), axis=-1)
-    return (tol if tol is not None else atol) / largest
+    if rtol is None:  # which then counts only where there is no other
+        usual = max(A.shape[-2:]) * float(numpy.finfo(sizes.dtype).eps)
+        rtol = ops.where(as_tensor(atol) > 0, 0.0, usual)
+    largest = ops.max(sizes, axis=-1)
+    part = as_tensor(atol) / ops.where(largest > 0, largest, 1.0)
+    return ops.maximum(cast(part, sizes.dtype), cast(as_tensor(rtol), sizes.dtype))
 
 
 @guarded
 def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None,
          atol: Any = None) -> Any:
-    """The pseudo-inverse."""
-    return _core.pinv(A, rtol=rcond if rcond is not None else _tolerance(A, None, rtol, atol))
+    """The pseudo-inverse; of the lower triangles of Hermitian matrices, if they are such."""
+    A = _triangle(A, "L") if hermitian else A
+    return _core.pinv(A, rtol=_tolerance(A, rcond if rcond is not None else rtol, atol))
 
 
 @guarded
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None,
                 atol: Any = None) -> Any:
-    """How many singular values are above a tolerance."""
-    return _core.matrix_rank(A, rtol=_tolerance(A, tol, rtol, atol))
+    """How many singular values are above the larger of two tolerances, one of them relative."""
+    A = _triangle(A, "L") if hermitian else A
+    return _core.matrix_rank(A, rtol=_tolerance(A, rtol, tol if tol is not None else atol))
 
 
 @guarded
@@ -223,6 +249,7 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
 @guarded
 def vander(x: Any, N: int | None = None) -> Any:
     """The powers from 0 to N - 1 of each entry, a row for each."""
+    x = x if x.shape else ops.reshape(x, (1,))
     count = x.shape[-1] if N is None else N
     powers = [ops.ones_like(x), *[x**i for i in range(1, count)]]
     return ops.stack(powers[:count], axis=-1)
@@ -240,7 +267,12 @@ def vector_norm(
     x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """(Σ |x|^ord)^(1/ord) over all axes, or some. The derivative at 0 is 0."""
-    return ops.vector_norm(_cast(x, dtype), axis=axes(dim), keepdims=keepdim, ord=ord)
+    return _vector_norm(_cast(x, dtype), axes(dim), keepdim, ord)
+
+
+@of_scalars
+def _vector_norm(x: Any, axis: Any, keepdims: bool, ord: Any) -> Any:
+    return ops.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
 
 
 @guarded

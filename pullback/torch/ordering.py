@@ -12,9 +12,10 @@ import numpy
 from .. import ops
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
-from .dtypes import floating, int64
+from .dtypes import cast, floating, int64
 from .errors import as_runtime, guarded
 from .reductions import ValuesIndices
+from .scalars import of_scalars
 from .tensor import Tensor, tensor_of
 
 __all__ = [
@@ -155,6 +156,7 @@ cummax, cummin = _running("cummax", True), _running("cummin", False)
 
 
 @guarded
+@of_scalars
 def logcumsumexp(input: Any, dim: int) -> Any:
     """log Σ exp(x) of the first entries along an axis, with no overflow."""
     parts = ops.unstack(input, axis=dim)
@@ -169,20 +171,22 @@ def _quantile(
     ways = ("linear", "lower", "higher", "midpoint", "nearest")
     if interpolation not in ways:
         raise as_runtime(ArgumentError("argument `interpolation`", f"one of {ways}", interpolation))
-    points = numpy.asarray(raw(tensor_of(q)), dtype=input.dtype)
-    if ((points < 0) | (points > 1)).any():
+    q = tensor_of(q)
+    points = raw(q)  # inside vmap more than one array
+    if isinstance(points, numpy.ndarray) and ((points < 0) | (points > 1)).any():
         raise as_runtime(ArgumentError("argument `q`", "numbers from 0 to 1", f"{points.tolist()}"))
     rank = len(input.shape)
+    dim = dim if rank else None
     x = ops.reshape(input, (-1,)) if dim is None else ops.moveaxis(input, dim, -1)
     seen, top = x.detach(), x.shape[-1] - 1
     order, nans = ops.argsort(seen, axis=-1, stable=True), ops.isnan(seen)
     lost = ops.sum(ops.astype(nans, x.dtype), axis=-1, keepdims=True)
     last = ops.clip(top - lost, 0, None) if ignore else top + 0 * lost
-    at = last * points.reshape(-1)
-    low, high = ops.floor(at), ops.ceil(at)
+    at = last * ops.reshape(cast(q, input.dtype), (-1,))
+    low, high = ops.floor(at.detach()), ops.ceil(at.detach())
     share = {
-        "linear": at - low, "lower": at * 0, "higher": high - low, "midpoint": (high - low) * 0.5,
-        "nearest": ops.round(at) - low,
+        "linear": at - low, "lower": low * 0, "higher": high - low, "midpoint": (high - low) * 0.5,
+        "nearest": ops.round(at.detach()) - low,
     }[interpolation]
 
     def taken(places: Any) -> Any:
@@ -194,10 +198,10 @@ def _quantile(
     if not ignore:
         out = ops.where(lost > 0, numpy.nan, out)
     out = ops.moveaxis(out, -1, 0)
-    out = ops.reshape(out, (*points.shape, *out.shape[1:]))
-    if not keepdim:
+    out = ops.reshape(out, (*q.shape, *out.shape[1:]))
+    if not keepdim or not rank:
         return out
-    lead = points.ndim
+    lead = len(q.shape)
     axes = tuple(range(lead, lead + rank)) if dim is None else lead + dim % rank
     return ops.expand_dims(out, axis=axes)
 
@@ -255,11 +259,16 @@ def _width(found: Any, out_int32: bool) -> Any:
 @guarded
 def searchsorted(
     sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
-    side: str | None = None,
+    side: str | None = None, sorter: Any = None,
 ) -> Any:
-    """Where entries would have to be put in to keep a sequence, or rows of them, in order."""
+    """Where entries would have to be put in to keep a sequence, or rows of them, in order.
+
+    sorter  positions that put a sequence that is not in order into it
+    """
     way: Any = "right" if right or side == "right" else "left"
     rows, wanted = raw(sorted_sequence), numpy.asarray(raw(tensor_of(input)))
+    if sorter is not None:
+        rows = numpy.take_along_axis(rows, raw(sorter), axis=-1)
     if rows.ndim == 1:
         return _width(numpy.asarray(numpy.searchsorted(rows, wanted, way)), out_int32)
     found = numpy.empty(wanted.shape, numpy.int64)

@@ -11,6 +11,7 @@ from ..core.tensor import raw, wrap
 from ..errors import ArgumentError, ShapeError
 from .errors import as_runtime, guarded
 from .indexing import _along, _source, gather, scatter, scatter_add
+from .scalars import of_scalars
 from .tensor import Tensor, tensor_of
 
 __all__ = [
@@ -26,12 +27,14 @@ def fill(input: Any, value: Any) -> Any:
 
 
 @guarded
+@of_scalars
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """A copy with one value at positions along an axis."""
     return ops.set_at(input, value, (slice(None),) * (dim % len(input.shape)) + (index,))
 
 
 @guarded
+@of_scalars
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """A copy with slices replaced at positions along an axis."""
     return ops.set_at(input, source, (slice(None),) * (dim % len(input.shape)) + (index,))
@@ -61,7 +64,8 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 @guarded
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """A copy with the entries of source, one after the other, where a mask holds."""
-    held = numpy.broadcast_to(raw(mask), tuple(input.shape))
+    shape = numpy.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
+    input, held = ops.broadcast_to(input, shape), numpy.broadcast_to(raw(mask), shape)
     count = int(held.sum())
     if source.numel() < count:
         raise ShapeError("`masked_scatter`", f"a source of {count} entries", f"{source.numel()}")
@@ -72,6 +76,7 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
 @guarded
+@of_scalars
 def scatter_reduce(
     input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
@@ -90,7 +95,9 @@ def scatter_reduce(
     src = _source(src, index)
     touched = raw(scatter_add(_zeros(input), dim, index, ops.ones_like(src.detach()))) > 0
     start = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "amax": -numpy.inf, "amin": numpy.inf}[reduce]
-    if input.dtype.kind in "iu" and reduce in ("amax", "amin"):
+    if input.dtype.kind == "b":
+        start = reduce in ("prod", "amin")
+    elif input.dtype.kind in "iu" and reduce in ("amax", "amin"):
         ends = numpy.iinfo(input.dtype)
         start = ends.min if reduce == "amax" else ends.max
     base = input if include_self else ops.where(touched, ops.astype(
@@ -136,6 +143,8 @@ def _extreme(base: Any, dim: int, index: Any, src: Any, largest: bool) -> Any:
     return scatter_add(share, dim, index, ops.where(theirs, src, 0.0) / gather(ties, dim, index))
 
 
+@guarded
+@of_scalars
 def index_reduce(
     input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:

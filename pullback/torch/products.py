@@ -117,8 +117,10 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
 
 @guarded
 def logdet(input: Any) -> Any:
-    """The logarithm of the determinant; NaN where that is negative."""
+    """The logarithm of the determinant; NaN where a real one is negative."""
     sign, size = _core.slogdet(input)
+    if input.dtype.kind == "c":
+        return ops.log(sign) + size
     return ops.where(sign < 0, float("nan"), size)
 
 

@@ -15,9 +15,11 @@ import numpy
 from .. import ops
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import is_inexact
-from ..errors import DtypeError
+from ..errors import ArgumentError, DtypeError
+from ..linalg import matrix_norm
 from .elementwise import maximum, minimum
 from .errors import as_runtime, guarded
+from .scalars import of_scalars
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum",
@@ -75,12 +77,14 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 def _spread(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(
         input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
-        correction: float = 1,
+        correction: float | None = 1,
     ) -> Any:
         if isinstance(dim, bool):  # std(unbiased)
             dim, unbiased = None, dim
         if unbiased is not None:
             correction = int(unbiased)
+        elif correction is None:
+            correction = 1
         return function(input, axis=axes(dim), correction=correction, keepdims=keepdim)
 
     call.__doc__ = (
@@ -162,25 +166,48 @@ def count_nonzero(input: Any, dim: Any = None) -> Any:
     return ops.count_nonzero(input, axis=axes(dim))
 
 
+def _cast(input: Any, dtype: Any) -> Any:
+    return input if dtype is None else ops.astype(input, numpy.dtype(dtype))
+
+
 @guarded
-def cumsum(input: Any, dim: int) -> Any:
+@of_scalars
+def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The sums of the first entries along an axis."""
-    return ops.cumulative_sum(input, axis=dim)
+    return ops.cumulative_sum(_cast(input, dtype), axis=dim)
 
 
 @guarded
-def cumprod(input: Any, dim: int) -> Any:
+@of_scalars
+def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The products of the first entries along an axis."""
-    return ops.cumulative_prod(input, axis=dim)
+    return ops.cumulative_prod(_cast(input, dtype), axis=dim)
 
 
 @guarded
-def norm(input: Any, p: float | str = "fro", dim: Any = None, keepdim: bool = False) -> Any:
+@of_scalars
+def norm(
+    input: Any, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False, *,
+    dtype: Any = None,
+) -> Any:
     """(Σ |x|^p)^(1/p) over all axes, or some; "fro" is p = 2. The derivative at 0 is 0.
+
+    "nuc" is the sum of the singular values, of matrices in two axes.
 
     >>> import pullback.torch as torch
     >>> torch.tensor([3.0, 4.0]).norm()
     tensor(5.)
     """
-    order = 2.0 if p == "fro" else inf if p == "inf" else float(p)
+    input = _cast(input, dtype)
+    if p == "nuc":
+        return _nuclear(input, tuple(range(len(input.shape))) if dim is None else dim, keepdim)
+    order = 2.0 if p in ("fro", None) else inf if p == "inf" else float(p)
     return ops.vector_norm(input, axis=axes(dim), keepdims=keepdim, ord=order)
+
+
+def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:
+    if isinstance(dim, int) or len(dim) != 2:
+        raise as_runtime(ArgumentError("`norm` with p='nuc'", "two axes", repr(dim)))
+    first, second = (d % len(input.shape) for d in dim)
+    found = matrix_norm(ops.moveaxis(input, (first, second), (-2, -1)), ord="nuc")
+    return ops.expand_dims(found, axis=tuple(sorted((first, second)))) if keepdim else found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import reduce, wraps
 from math import prod
 from typing import Any
 
@@ -13,6 +13,7 @@ from .. import ops
 from ..errors import ArgumentError, ShapeError
 from .dtypes import cast, promote_types
 from .errors import as_runtime, guarded
+from .scalars import of_scalars
 from .tensor import Size, tensor_of
 
 __all__ = [
@@ -64,13 +65,29 @@ def lengths(given: Sequence[Any]) -> tuple[int, ...]:
     return tuple([int(n) for n in given])
 
 
+def _or_named(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Functions whose numbers are given one by one, or as one sequence by the name of it."""
+    def named(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(input: Any, *given: Any, **keywords: Any) -> Any:
+            if keywords and name in keywords:
+                given = (*given, keywords.pop(name))
+            return function(input, *given, **keywords)
+
+        return call
+
+    return named
+
+
 @guarded
+@_or_named("shape")
 def reshape(input: Any, *shape: Any) -> Any:
     """The same entries in another shape; one length may be -1."""
     return ops.reshape(input, lengths(shape))
 
 
 @guarded
+@_or_named("size")
 def view(input: Any, *shape: Any) -> Any:
     """The same memory in another shape; or, given a dtype, read as another type of entries.
 
@@ -110,6 +127,7 @@ def t(input: Any) -> Any:
 
 
 @guarded
+@of_scalars
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
     return ops.swapaxes(input, dim0, dim1)
@@ -119,6 +137,7 @@ swapaxes = transpose
 
 
 @guarded
+@_or_named("dims")
 def permute(input: Any, *dims: Any) -> Any:
     """The axes in another order."""
     order = lengths(dims)
@@ -150,6 +169,7 @@ def unsqueeze(input: Any, dim: int) -> Any:
 
 
 @guarded
+@_or_named("size")
 def expand(input: Any, *sizes: Any) -> Any:
     """Axes of length 1 stretched, without copying; -1 leaves one as it is."""
     wanted = lengths(sizes)
@@ -216,6 +236,7 @@ def _known(sizes: tuple[int, ...], length: int) -> tuple[int, ...]:
 
 
 @guarded
+@_or_named("repeats")
 def repeat(input: Any, *repeats: Any) -> Any:
     """Laid side by side, so many times along each axis."""
     times = lengths(repeats)
@@ -225,14 +246,20 @@ def repeat(input: Any, *repeats: Any) -> Any:
 
 
 @guarded
+@_or_named("dims")
 def tile(input: Any, *dims: Any) -> Any:
     """Laid side by side, so many times along the last axes."""
     return ops.tile(input, lengths(dims))
 
 
 @guarded
-def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
-    """Each entry so many times, along an axis or flattened."""
+def repeat_interleave(
+    input: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None
+) -> Any:
+    """Each entry so many times, along an axis or flattened.
+
+    output_size  accepted, with no effect: the length that comes out
+    """
     return ops.repeat(input, repeats, axis=dim)
 
 
@@ -253,8 +280,15 @@ def _alike(tensors: Any) -> list[Any]:
 
 @guarded
 def cat(tensors: Any, dim: int = 0) -> Any:
-    """Tensors one behind the other along an axis."""
-    return ops.concat(_alike(tensors), axis=dim)
+    """Tensors one behind the other along an axis; those of shape (0,) fit everywhere.
+
+    >>> import pullback.torch as torch
+    >>> torch.cat([torch.tensor([]), torch.ones(1, 2)])
+    tensor([[1., 1.]])
+    """
+    given = _alike(tensors)
+    filled = [x for x in given if tuple(x.shape) != (0,)]
+    return ops.concat(filled or given, axis=dim)
 
 
 concat = cat
@@ -298,6 +332,7 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
 
 
 @guarded
+@_or_named("dims")
 def flip(input: Any, *dims: Any) -> Any:
     """The entries in reverse order along axes."""
     return ops.flip(input, axis=lengths(dims))

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from .. import ops
-from ..errors import ShapeError
-from .dtypes import cast
+from ..core.tensor import Tensor as CoreTensor
+from ..core.tensor import is_inexact
+from ..errors import ArgumentError, ShapeError
+from .creation import full_like
+from .dtypes import cast, floating, int8
 from .errors import guarded
 from .reductions import axes, mean, std, sum, var
 from .tensor import tensor_of
@@ -20,7 +25,9 @@ __all__ = [
 @guarded
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum of the entries that are no NaN."""
-    return sum(ops.where(ops.isnan(input), 0.0, input), dim, keepdim, dtype=dtype)
+    if is_inexact(input):
+        input = ops.where(ops.isnan(input), 0.0, input)
+    return sum(input, dim, keepdim, dtype=dtype)
 
 
 @guarded
@@ -33,7 +40,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 def std_mean(
     input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
-    correction: float = 1,
+    correction: float | None = 1,
 ) -> tuple[Any, Any]:
     """The standard deviation and the mean; see `std`."""
     spread = std(input, dim, unbiased, keepdim, correction=correction)
@@ -42,7 +49,7 @@ def std_mean(
 
 def var_mean(
     input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
-    correction: float = 1,
+    correction: float | None = 1,
 ) -> tuple[Any, Any]:
     """The variance and the mean; see `var`."""
     spread = var(input, dim, unbiased, keepdim, correction=correction)
@@ -51,13 +58,21 @@ def var_mean(
 
 @guarded
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The differences of neighbours along an axis, n times.
+    """The differences of neighbours along an axis, n times; of booleans, whether they differ.
 
     >>> import pullback.torch as torch
     >>> torch.tensor([1, 3, 6]).diff()
     tensor([2, 3])
     """
-    return ops.diff(input, axis=dim, n=n, prepend=prepend, append=append)
+    if not n:
+        return ops.identity(input)
+    if input.dtype.kind != "b":
+        return ops.diff(input, axis=dim, n=n, prepend=prepend, append=append)
+    whole = [None if v is None else ops.astype(v, int8) for v in (input, prepend, append)]
+    for _ in range(n):
+        whole[0] = ops.diff(whole[0], axis=dim, prepend=whole[1], append=whole[2]) % 2
+        whole[1:] = None, None
+    return ops.astype(whole[0], numpy.dtype("bool"))
 
 
 def _strips(y: Any, x: Any, dx: Any, dim: int) -> Any:
@@ -98,19 +113,54 @@ def gradient(
 ) -> tuple[Any, ...]:
     """The slopes along axes: differences over two steps, over one at the ends.
 
-    spacing  how far apart entries are: one number, or one an axis
+    spacing     how far apart entries are: one number, or for each axis one, or a tensor of the
+                places along it
+    edge_order  1 or 2: how exact the slopes at the ends are
+
+    >>> import pullback.torch as torch
+    >>> torch.gradient(torch.tensor([0.0, 1.0, 9.0]), spacing=(torch.tensor([0.0, 1.0, 3.0]),))
+    (tensor([1., 2., 4.]),)
     """
     along = range(len(input.shape)) if dim is None else (dim,) if isinstance(dim, int) else dim
-    steps = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(tuple(along))
-    if edge_order != 1:
-        raise ShapeError("argument `edge_order` of `gradient`", "1", f"{edge_order}")
+    steps = 1.0 if spacing is None else spacing
+    steps = steps if isinstance(steps, (list, tuple)) else [steps] * len(tuple(along))
+    if edge_order not in (1, 2):
+        raise ArgumentError("argument `edge_order` of `gradient`", "1 or 2", f"{edge_order}")
+    if len(steps) != len(tuple(along)):
+        raise ShapeError("`gradient`", f"a spacing for each of {len(tuple(along))} axes",
+                         f"{len(steps)} of them")
     found = []
     for axis, step in zip(along, steps, strict=True):
-        x = ops.moveaxis(input, axis, 0)
-        inner = (x[2:] - x[:-2]) / (2 * step)
-        slopes = ops.concat([(x[1:2] - x[:1]) / step, inner, (x[-1:] - x[-2:-1]) / step], axis=0)
-        found.append(ops.moveaxis(slopes, 0, axis))
+        x = ops.moveaxis(floating(input), axis, 0)
+        if x.shape[0] <= edge_order:
+            raise ShapeError("`gradient`", f"more than {edge_order} entries along an axis",
+                             f"shape {tuple(input.shape)}")
+        found.append(ops.moveaxis(_slopes(x, _gaps(x, step), edge_order), 0, axis))
     return tuple(found)
+
+
+def _gaps(x: Any, step: Any) -> Any:
+    """The distances between neighbours along the first axis."""
+    n = x.shape[0]
+    if isinstance(step, CoreTensor) and step.shape:
+        if tuple(step.shape) != (n,):
+            raise ShapeError("argument `spacing` of `gradient`", f"{n} places", f"{step.shape}")
+        return ops.reshape(ops.diff(cast(step, x.dtype)), (n - 1,) + (1,) * (len(x.shape) - 1))
+    return full_like(x.detach()[:-1], 1) * step
+
+
+def _slopes(x: Any, gaps: Any, edge_order: int) -> Any:
+    """Those of the parabolas through three neighbours, at the ends of lines or parabolas."""
+    if x.shape[0] == 2:
+        return ops.concat([ops.diff(x, axis=0) / gaps] * 2, axis=0)
+    lines = ops.diff(x, axis=0) / gaps
+    a, b = gaps[:-1], gaps[1:]
+    inner = (lines[:-1] * b + lines[1:] * a) / (a + b)
+    first, last = lines[:1], lines[-1:]
+    if edge_order == 2:
+        bend = ops.diff(lines, axis=0) / (a + b)
+        first, last = first - bend[:1] * gaps[:1], last + bend[-1:] * gaps[-1:]
+    return ops.concat([first, inner, last], axis=0)
 
 
 @guarded
@@ -124,6 +174,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 @guarded
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariances of variables, a row each, from observations, a column each."""
+    input = floating(input)
     x = input if len(input.shape) > 1 else ops.reshape(input, (1, -1))
     weights = None
     for w in (fweights, aweights):
@@ -142,7 +193,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         else:
             total = size - correction * ops.sum(weights * aweights) / size
         found = ((gap * weights) @ ops.conj(gap.T)) / total
-    return found if len(input.shape) > 1 else ops.reshape(found, ())
+    return ops.reshape(found, ()) if x.shape[0] == 1 else found
 
 
 @guarded

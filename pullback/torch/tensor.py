@@ -11,6 +11,7 @@ import numpy
 from ..arrays import SCALARS, adapters, is_array
 from ..arrays.batched import Batched
 from ..core.backward import backward
+from ..core.departures import detached
 from ..core.node import Leaf, notes
 from ..core.node_hooks import added
 from ..core.state import state
@@ -100,7 +101,7 @@ class Tensor(CoreTensor):
         >>> w
         tensor([0.5000, 1.5000], requires_grad=True)
         """
-        return wrap(self._out, self._data)
+        return detached(self, ".data")
 
     @data.setter
     def data(self, value: Any) -> None:

@@ -86,6 +86,8 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
             [1, 2],
             [2, 3]])
     """
+    if not input.shape:
+        return unfold(ops.reshape(input, (1,)), dimension, size, step)[0]
     length = input.shape[dimension]
     if not 0 <= size <= length or step < 1:
         raise as_runtime(ArgumentError(

@@ -112,3 +112,49 @@ def test_a_function_writes_to_out(torch):
     torch.matmul(torch.eye(3), torch.ones(3), out=out)
     torch.cumsum(out, 0, out=out)
     assert out.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_what_is_drawn_is_constant(torch):
+    mean = torch.zeros(3, requires_grad=True)
+    ((torch.normal(mean, 1.0) - mean) ** 2).sum().backward()
+    drawn = torch.normal(mean.detach(), 1.0)
+    assert drawn.dtype == torch.float32
+    x = mean.detach().requires_grad_()
+    value = torch.normal(x, 1.0)
+    (value * 0 + x).sum().backward()
+    assert x.grad.tolist() == [1.0] * 3
+
+
+def test_indices_of_a_pool_lead_back(torch, rng):
+    x = torch.tensor(rng.normal(size=(2, 3, 6, 5)))
+    values, at = torch.nn.functional.max_pool2d(x, 2, return_indices=True)
+    assert torch.equal(x.flatten(2).gather(2, at.flatten(2)), values.flatten(2))
+
+
+def test_modules_pool_and_undo_it(torch, rng):
+    pool, undo = torch.nn.MaxPool2d(2, return_indices=True), torch.nn.MaxUnpool2d(2)
+    assert repr(undo) == "MaxUnpool2d(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0))"
+    x = torch.tensor(rng.normal(size=(2, 3, 5, 4)), requires_grad=True)
+    values, at = pool(x)
+    whole = undo(values, at, output_size=x.shape)
+    (whole * 3).sum().backward()
+    held = x.detach() * (x.grad != 0)
+    assert torch.equal(whole.detach(), held)
+    assert set(x.grad.unique().tolist()) == {0.0, 3.0}
+    adaptive = torch.nn.AdaptiveMaxPool1d(2, return_indices=True)
+    assert adaptive(torch.tensor([[[1.0, 9.0, 2.0, 3.0]]]))[1].tolist() == [[[1, 3]]]
+
+
+def test_misuse_of_places_is_told(torch):
+    F = torch.nn.functional
+    image, places = torch.zeros(1, 1, 2, 2), torch.zeros(1, 2, 2, 2)
+    for wrong in (
+        lambda: F.grid_sample(image, places[0]),
+        lambda: F.grid_sample(image, torch.zeros(1, 2, 2, 3)),
+        lambda: F.grid_sample(image, places, mode="cubic"),
+        lambda: F.grid_sample(image, places, padding_mode="wrap"),
+        lambda: F.affine_grid(torch.zeros(1, 2, 2), (1, 1, 2, 2)),
+        lambda: F.max_unpool2d(image, torch.full((1, 1, 2, 2), 99), 1),
+    ):
+        with pytest.raises((RuntimeError, ValueError)):
+            wrong()

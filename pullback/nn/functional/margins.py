@@ -32,6 +32,7 @@ def cosine_similarity(x: Any, y: Any, axis: int = 1, eps: float = 1e-8) -> Any:
     >>> cosine_similarity(np.array([[3.0, 4.0]]), np.array([[0.0, 2.0]]))
     array([0.8])
     """
+    x, y = ops.broadcast_arrays(x, y)
     dot = ops.sum(x * y, axis=axis)
     lengths = [ops.vector_norm(v, axis=axis, keepdims=True) for v in (x, y)]
     a, b = (ops.squeeze(ops.clip(v, eps), axis=axis) for v in lengths)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import nn as _nn
+from ...core.departures import copied as _copied
 from ...core.tensor import Tensor as _CoreTensor
 from ...core.tensor import wrap
 from ..creation import empty
@@ -31,6 +32,7 @@ class Parameter(_nn.Parameter, _Tensor):
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         values = empty(0) if data is None else _tensor_of(data)
         _CoreTensor.__init__(self, values._data, requires_grad)
+        _copied(data, self, "Parameter()")
 
     __repr__ = _Tensor.__repr__
 

@@ -214,6 +214,32 @@ class _AvgPool(_MaxPool):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
+class _MaxUnpool(_MaxPool):
+    _d: ClassVar[int]
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        for name in ("kernel_size", "stride", "padding"):
+            setattr(self, name, _each(getattr(self, name), self._d))
+
+    def extra_repr(self) -> str:
+        """The windows."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
+        """What calling it computes."""
+        unpool = type(self)._function
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class _AdaptiveMaxPool(Configured):
+    output_size: Any
+
+    def extra_repr(self) -> str:
+        """How many windows."""
+        return f"output_size={self.output_size}"
+
+
 class _Pad(Configured):
     padding: Any
     _d: ClassVar[int]
@@ -252,10 +278,13 @@ def _make_all() -> None:
         _made(Configured, f"LPPool{d}d", getattr(F, f"lp_pool{d}d"), "(Σ xᵖ)^(1/p) of each window.",
               _options={"norm_type": NEEDED, "kernel_size": NEEDED, "stride": None,
                         "ceil_mode": False})
-        for kind, doc in (("Avg", "means"), ("Max", "largest entries")):
-            _made(Configured, f"Adaptive{kind}Pool{d}d",
-                  getattr(F, f"adaptive_{kind.lower()}_pool{d}d"),
-                  f"The {doc} of as many windows as asked for.", _options={"output_size": NEEDED})
+        _made(_MaxUnpool, f"MaxUnpool{d}d", getattr(F, f"max_unpool{d}d"),
+              "The entries put back where a pool found them.", _options={**_WINDOW}, _d=d)
+        _made(Configured, f"AdaptiveAvgPool{d}d", getattr(F, f"adaptive_avg_pool{d}d"),
+              "The means of as many windows as asked for.", _options={"output_size": NEEDED})
+        _made(_AdaptiveMaxPool, f"AdaptiveMaxPool{d}d", getattr(F, f"adaptive_max_pool{d}d"),
+              "The largest entries of as many windows as asked for.",
+              _options={"output_size": NEEDED, "return_indices": False})
         for name, mode in _PADS.items():
             options = {"padding": NEEDED, "value": NEEDED} if name == "ConstantPad" else {
                 "padding": NEEDED

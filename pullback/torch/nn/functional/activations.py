@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .... import ops
+from ....core.tensor import is_inexact
 from ....nn import functional as core
+from ...dtypes import floating
 from ...elementwise import log_softmax as _log_softmax
 from ...elementwise import sigmoid, tanh
 from ...elementwise import softmax as _softmax
@@ -93,6 +95,8 @@ def hardtanh(
     input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Any:
     """The entries put between two bounds; the derivative at these is 0."""
+    if not is_inexact(input):
+        min_val, max_val = int(min_val), int(max_val)
     return placed(lambda x: ops.hard_tanh(x, min_val, max_val), input, inplace)
 
 
@@ -129,7 +133,7 @@ def softsign(input: Any) -> Any:
 
 def tanhshrink(input: Any) -> Any:
     """x - tanh(x)."""
-    return core.tanh_shrink(input)
+    return core.tanh_shrink(floating(input))
 
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:

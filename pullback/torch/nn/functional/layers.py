@@ -11,12 +11,13 @@ from .... import ops
 from ....core.inplace import overwrite
 from ....core.state import no_grad
 from ....core.tensor import raw
-from ....errors import ArgumentError, DtypeError
+from ....errors import ArgumentError, DtypeError, ShapeError
 from ....nn import functional as core
 from ....random import default_generator
 from ...creation import made
 from ...errors import as_runtime, guarded
 from ...reductions import norm
+from ...scalars import of_scalars
 from ...shaping import lengths
 from .activations import placed
 
@@ -125,6 +126,7 @@ def feature_alpha_dropout(
 
 
 @guarded
+@of_scalars
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
     """Divided by the p-norm along an axis, or by eps where that is larger."""
     return input / ops.clip(norm(input, p, dim, keepdim=True), eps)
@@ -162,6 +164,8 @@ def batch_norm(
 
     In training by the batch's own statistics, which enter the running ones; else by these.
     """
+    if len(input.shape) < 2:
+        raise ShapeError("`batch_norm`", "examples and channels", f"shape {tuple(input.shape)}")
     if not training:
         return ops.batch_norm(input, weight, bias, mean=running_mean, variance=running_var, eps=eps)
     n = math.prod(input.shape) / max(1, input.shape[1])

@@ -8,7 +8,9 @@ from typing import Any
 
 from ....errors import ArgumentError
 from ....nn import functional as core
+from ...dtypes import floating
 from ...errors import guarded
+from ...scalars import of_scalars
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
@@ -118,6 +120,7 @@ def poisson_nll_loss(
     reduction: str = "mean",
 ) -> Any:
     """exp(input) - target · input: of a count, whose mean's logarithm is the input."""
+    input, target = floating(input), floating(target)
     return core.poisson_nll_loss(input, target, log_input, full, eps, reduction)
 
 
@@ -202,6 +205,7 @@ def multilabel_soft_margin_loss(
 
 
 @guarded
+@of_scalars
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """x1 · x2 / (|x1| |x2|) along an axis."""
     return core.cosine_similarity(x1, x2, dim, eps)

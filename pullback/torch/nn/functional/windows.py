@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy
 
 from .... import ops
 from ....errors import ArgumentError
 from ....nn import functional as core
 from ...errors import as_runtime, guarded
+from ...func import jvp
+from ...tensor import tensor_of
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
@@ -27,6 +32,9 @@ def _of_one(function: Callable[[Any], Any], input: Any, d: int) -> Any:
 
 
 def _even(value: Any) -> Any:
+    """A number for each axis; one alone is for all."""
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        return value[0]
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -74,20 +82,35 @@ conv_transpose2d = _transpose(ops.conv_transpose2d, 2)
 # Pools --------------------------------------------------------------------------------------
 
 
+def _with_places(pool: Callable[[Any], Any], input: Any, d: int) -> tuple[Any, Any]:
+    """What a pool takes, and where: it takes the positions along, being linear around the input."""
+    lengths = tuple(input.shape)[len(input.shape) - d :]
+    places = numpy.arange(float(math.prod(lengths))).reshape(lengths)
+    every = numpy.array(numpy.broadcast_to(places, tuple(input.shape)))
+    around = ops.astype(input.detach(), every.dtype)
+    _, found = jvp(pool, (around,), (tensor_of(every),))
+    return pool(input), ops.astype(found, numpy.dtype("int64"))
+
+
 def _max_pool(d: int) -> Callable[..., Any]:
     def call(
         input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
         ceil_mode: bool = False, return_indices: bool = False,
     ) -> Any:
         if return_indices:
-            raise ArgumentError(f"argument `return_indices` of `max_pool{d}d`", "False", "True")
+            return _with_places(lambda x: call(
+                x, kernel_size, stride, padding, dilation, ceil_mode
+            ), input, d)
         return _of_one(lambda x: core.max_pool_nd(
             x, _even(kernel_size), stride=_even(stride) or None, padding=_even(padding),
             dilation=_even(dilation), ceil_mode=ceil_mode,
         ), input, d)
 
     call.__name__ = call.__qualname__ = f"max_pool{d}d"
-    call.__doc__ = "The largest entry of each window; the first of equal ones has the gradient."
+    call.__doc__ = (
+        "The largest entry of each window; the first of equal ones has the gradient.\n\n"
+        "    return_indices  also where it is, counted through the last axes of the input\n    "
+    )
     return guarded(call)
 
 
@@ -122,7 +145,7 @@ def _lp_pool(d: int) -> Callable[..., Any]:
 def _adaptive(operation: Callable[..., Any], kind: str, d: int) -> Callable[..., Any]:
     def call(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         if return_indices:
-            raise ArgumentError("argument `return_indices` of adaptive pools", "False", "True")
+            return _with_places(lambda x: call(x, output_size), input, d)
         return _of_one(lambda x: operation(x, _even(output_size)), input, d)
 
     call.__name__ = call.__qualname__ = f"adaptive_{kind}_pool{d}d"

@@ -1,0 +1,46 @@
+"""Functions along an axis that take a tensor without axes as one with a single entry.
+
+PyTorch lets `dim` be 0 or -1 for a tensor without axes; the core knows no such axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from .. import ops
+from .tensor import Tensor
+
+__all__ = ["of_scalars"]
+
+
+def of_scalars(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, called with an axis of length 1 where its first argument has none.
+
+    Results of one entry lose that axis again.
+
+    >>> import pullback.torch as torch
+    >>> of_scalars(lambda x, dim: x.flip(dim))(torch.tensor(2.0), 0)
+    tensor(2.)
+    """
+    @wraps(function)
+    def call(input: Any, *args: Any, **keywords: Any) -> Any:
+        if not isinstance(input, Tensor) or input.shape:
+            return function(input, *args, **keywords)
+        return _shaped(function(
+            _shaped(input, (), (1,)), *[_shaped(v, (), (1,)) for v in args],
+            **{name: _shaped(v, (), (1,)) for name, v in keywords.items()},
+        ), (1,), ())
+
+    return call
+
+
+def _shaped(value: Any, old: tuple[int, ...], new: tuple[int, ...]) -> Any:
+    """Tensors of one shape, alone or in a tuple, in another; everything else as it is."""
+    if isinstance(value, Tensor):
+        return ops.reshape(value, new) if tuple(value.shape) == old else value
+    if isinstance(value, tuple) and any(isinstance(v, Tensor) for v in value):
+        parts = [_shaped(v, old, new) for v in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
