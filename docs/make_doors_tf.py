@@ -22,6 +22,10 @@ CLASSES = ("GradientTape", "Variable", "IndexedSlices", "Module", "Tensor", "Ten
 
 DIFFERS = {
     "GradientTape.gradient": "`dense=True` and `overrides=` besides",
+    "GradientTape.batch_jacobian": "None where no path leads to the source, not zeros",
+    **dict.fromkeys(("floor", "round", "math.ceil", "math.floor", "math.rint", "math.round"),
+                    "its gradient is zeros, not None"),
+    "gradients": "a source that the function has as a constant is refused",
     "IndexedSlices": "a variable that is also read as a whole has a dense gradient; inside "
                      "`tf.function` gradients are dense",
     "case": "`exclusive=True` is looked at, also eagerly",
@@ -65,10 +69,10 @@ WHY = {
         "version bitwise fingerprint timestamp sets ClusterDef ClusterSpec Coordinator Example "
         "BytesList Feature FeatureList FeatureLists Features FloatList Int64List JobDef "
         "SequenceExample ServerDef",
-    "of graphs of TensorFlow 1: `pullback.tf.v1` has it": "compat Graph Operation "
+    "of graphs of TensorFlow 1: `pullback.tf.v1` has it": "Graph Operation "
         "AggregationMethod Tensor.name Variable.op Variable.graph Variable.initializer "
         "Variable.eval Variable.load Tensor.eval Variable.initial_value no_gradient",
-    "a device is the array library's matter": "DeviceSpec LogicalDevice PhysicalDevice "
+    "a device is the array library's matter": "DeviceSpec LogicalDevice "
         "LogicalDeviceConfiguration",
 }
 DEFAULT = {

@@ -16,7 +16,8 @@ def debug(nan: bool = False, inf: bool = False, inplace: bool = False) -> Iterat
 
     nan, inf  an operation that makes a NaN, or an infinity, of ordinary numbers raises an
               `AnomalyError`, forward; and so does a step of a backward, which names the operation
-              and its line, the argument, the index, and the forward values there
+              and its line, the argument, the index, and the forward values there. What a traced
+              function or a session runs is looked at as a whole, forward for NaN only
     inplace   NumPy arrays that a recorded operation needs for its gradient are read-only until they
               are freed, so that the line that writes to them raises (NumPy's `ValueError` for an
               array, `InplaceError` for a Tensor). Views that were taken before are not held

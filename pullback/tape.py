@@ -105,6 +105,16 @@ class GradientTape:
         """Leave what is computed inside the block out of this tape.
 
         Raises `TapeError` when the tape is not recording.
+
+        >>> import pullback as pb
+        >>> x = pb.tensor(3.0)
+        >>> with pb.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     with tape.stop_recording():
+        ...         constant = x * 1.0
+        ...     y = x * constant
+        >>> tape.gradient(y, x)
+        Tensor(3.)
         """
         if self._opened is None:
             raise TapeError("stop_recording()", "a tape that is recording", "one that is not")
@@ -179,6 +189,14 @@ class GradientTape:
 
         Raises `TapeError` the second time, unless the tape is persistent; `DtypeError` for a
         source of integers; `RuleError` for a cotangent of another shape.
+
+        >>> import pullback as pb
+        >>> x = pb.tensor([1.0, 2.0])
+        >>> with pb.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     squares = x * x
+        >>> tape.gradient(squares, {"x": x}, output_gradients=pb.tensor([1.0, 10.0]))
+        {'x': Tensor([ 2., 40.])}
         """
         zero = is_zero(unconnected_gradients)
         targets = [t for t in leaves(target) if t is not None]
@@ -186,7 +204,7 @@ class GradientTape:
         nodes = [self._source(s, i) for i, s in enumerate(flat)]
         record = self._use()
         roots = _roots(targets, output_gradients, record)
-        keep = self._persistent or self._shared or _is_recording() or listeners()
+        keep = self._persistent or self._shared or _is_recording()
         free = 0 if keep else _state.ALL
         cls = targets[0]._out if targets else Tensor
         found = self._pull(roots, nodes, record, free, overrides, cls)

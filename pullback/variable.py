@@ -12,6 +12,7 @@ from .arrays.symbol import Symbol, is_open
 from .core import state as _state
 from .core import symbols
 from .core import tensor as _tensor
+from .core.departures import copied
 from .core.inplace import check_examples
 from .core.node import Leaf, Node
 from .core.op import OPS
@@ -62,6 +63,7 @@ class Variable(Tensor):
         if is_inexact(data):
             self._leaf = Leaf(data, _state.ALL, trainable=self._trainable)
             self._leaf.variable = weakref.ref(self)
+            copied(initial_value, self, "Variable()")
 
     @property
     def _node(self) -> Node | None:
@@ -124,15 +126,24 @@ class Variable(Tensor):
         """Put a value in place and return the variable.
 
         Raises `ArgumentError` for another shape, `DtypeError` for a dtype of another kind.
+
+        >>> import pullback as pb
+        >>> pb.Variable([1.0, 2.0]).assign([3, 4])
+        Variable([3., 4.])
         """
         return self._put(value, None)
 
     def assign_add(self, delta: Any) -> Any:
-        """Add to the value and return the variable."""
+        """Add to the value and return the variable; see `assign`."""
         return self._put(delta, "add")
 
     def assign_sub(self, delta: Any) -> Any:
-        """Subtract from the value and return the variable."""
+        """Subtract from the value and return the variable; see `assign`.
+
+        >>> import pullback as pb
+        >>> pb.Variable([1.0, 2.0]).assign_sub([0.5, 0.5])
+        Variable([0.5, 1.5])
+        """
         return self._put(delta, "subtract")
 
     def _put(self, value: Any, operation: str | None) -> Any:
@@ -156,6 +167,7 @@ class Variable(Tensor):
         self._data = adapter.adopt(made if operation is not None else adapter.copy(made))
         if self._leaf is not None and self._data.__class__ is not Symbol:
             self._leaf.renew(self._data)
+            copied(value, self, "assign")
         return self
 
     def __reduce__(self) -> Any:

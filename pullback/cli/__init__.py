@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import sys
 from collections.abc import Sequence
 
-from ..errors import PullbackError
+from .trouble import told
 
 COMMANDS = ("check", "explain", "draw", "profile", "ops", "demo", "bench")
 """The commands, in the order of the help."""
@@ -25,11 +24,14 @@ def parser() -> argparse.ArgumentParser:
     commands = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
         importlib.import_module(f".{name}", __name__).add(commands)
+        commands.choices[name].set_defaults(parser=commands.choices[name])
     return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; its exit code: 0, 1 for gradients that are not right, 2 for misuse.
+    """Run a command; its exit code.
+
+    0; 1 for gradients that are not right, and where the user's code raised; 2 for misuse.
 
     >>> main(["ops", "tanh"])
     tanh(x, /)
@@ -37,15 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
       derivatives: x; forward mode, batching, any order
     0
     """
-    whole = parser()
-    options, rest = whole.parse_known_args(arguments)
+    options, rest = parser().parse_known_args(arguments)
     if rest and not hasattr(options, "rest"):
-        whole.error(f"unrecognized arguments: {' '.join(rest)}")
+        options.parser.error(f"unrecognized arguments: {' '.join(rest)}")
     options.rest = rest
     try:
         return int(options.run(options))
-    except PullbackError as error:
-        if options.command in ("explain", "profile"):  # it is the script's
-            raise
-        print(f"pullback {options.command}: {error}", file=sys.stderr)
-        return 2
+    except Exception as error:  # the user's code may raise anything
+        return told(options.command, error)

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
 from collections.abc import Sequence
@@ -47,10 +49,13 @@ def parsed(text: str, seed: int = 0) -> Any:
         if dtype not in DTYPES.values():
             raise _unknown(text)
         shape = tuple(int(n) for n in found["shape"].split(",") if n.strip())
-        bounds = (float(found["low"]), float(found["high"])) if found["low"] else None
+        try:
+            bounds = (float(found["low"]), float(found["high"])) if found["low"] else None
+        except ValueError:
+            raise _unknown(text) from None
         return pb.tensor(_drawn(dtype, shape, bounds, numpy.random.default_rng(seed)))
     if text.endswith(".npy"):
-        return pb.tensor(numpy.load(text))
+        return pb.tensor(_loaded(text))
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -60,6 +65,15 @@ def parsed(text: str, seed: int = 0) -> Any:
 def parsed_all(texts: Sequence[str], seed: int = 0) -> list[Any]:
     """Several arguments, each drawn from its own seed."""
     return [parsed(text, seed + i) for i, text in enumerate(texts)]
+
+
+def _loaded(path: str) -> Any:
+    try:
+        return numpy.load(path)
+    except (OSError, ValueError) as error:
+        raise ArgumentError(
+            f"--arg {path}", "a file that NumPy saved", f"{type(error).__name__}: {error}"
+        ) from None
 
 
 def _unknown(text: str) -> ArgumentError:
@@ -93,15 +107,59 @@ def function_named(text: str) -> Any:
     """
     module, colon, name = text.rpartition(":")
     if not colon:
-        raise ArgumentError(
-            f"function {text}", "module:name or file.py:name", repr(text), "as pullback:exp"
-        )
+        fix = f"a function in it, as {text}:loss" if text.endswith(".py") else "as pullback:exp"
+        raise ArgumentError(f"function {text}", "module:name or file.py:name", repr(text), fix)
     found = _module(module, text)
     for part in name.split("."):
         if not hasattr(found, part):
             raise UnknownNameError(f"function {text}", f"a name in {module}", f"no {part!r} there")
         found = getattr(found, part)
     return found
+
+
+def script(text: str) -> str:
+    """The path of a script, as argparse's `type`.
+
+    Raises `argparse.ArgumentTypeError` where there is no such file.
+    """
+    if not Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {text}")
+    return text
+
+
+def call(function: Any, args: Sequence[Any], text: str) -> Any:
+    """What a function gives; its name is `text`.
+
+    Raises `ArgumentError` where it is none, or takes another number of arguments.
+    """
+    if not callable(function):
+        raise ArgumentError(f"function {text}", "a function", f"a {type(function).__name__}")
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # written in C: the call says what is wrong
+        return function(*args)
+    try:
+        signature.bind(*args)
+    except TypeError as error:
+        raise ArgumentError(
+            f"function {text}", f"arguments for {signature}", f"{len(args)}: {error}",
+            'give each by --arg, as --arg "f64[3,4]"',
+        ) from None
+    return function(*args)
+
+
+def argument_names(function: Any, count: int) -> list[str]:
+    """What a function calls its first arguments; numbers where that is not known.
+
+    >>> argument_names(lambda x, *rest: x, 3)
+    ['x', 'argument 1', 'argument 2']
+    """
+    try:
+        known = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        known = {}.values()
+    found = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [found[i] if i < len(found) else f"argument {i}" for i in range(count)]
 
 
 def _module(name: str, text: str) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .bundled import folder, run_package
+from .bundled import folder, run_bundled, run_package
 
 EXAMPLE = """example:
+  pullback bench --quick --systems pullback,torch --workloads small-1
   pullback bench --quick
-  pullback bench --systems pullback,torch --workloads small-1 --rounds 3
 """
 
 
@@ -18,7 +18,7 @@ def add(commands: Any) -> None:
     made = commands.add_parser(
         "bench", help="compare the speed with the frameworks that are installed",
         description="Run the benchmarks, which take --quick, --systems, --workloads, --rounds "
-        "and --write. It needs the extra `bench`.",
+        "and --write. All of them take minutes. It needs the extra `bench`.",
         epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="pullback bench [-h] [options of the benchmarks]",
     )
@@ -27,4 +27,5 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the benchmarks; their exit code."""
-    return run_package(folder("benchmarks"), options.rest)
+    return run_bundled("the benchmarks", "bench",
+                       lambda: run_package(folder("benchmarks"), options.rest))

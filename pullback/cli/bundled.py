@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..errors import UnknownNameError
+from ..nn.saving import MissingPackageError
 
 
 def folder(name: str) -> Path:
@@ -24,16 +25,30 @@ def folder(name: str) -> Path:
     )
 
 
+def run_bundled(name: str, extra: str, run: Callable[[], int]) -> int:
+    """What a program that came with the library gives, of whose packages some may be missing.
+
+    Raises `MissingPackageError` where one is.
+    """
+    try:
+        return run()
+    except ModuleNotFoundError as error:
+        raise MissingPackageError(
+            name, f"the package {error.name}", "none", f"pip install 'pullback[{extra}]'"
+        ) from None
+
+
 def run_file(path: Path, arguments: Sequence[str]) -> int:
-    """Run a program with arguments; its exit code."""
-    before = sys.argv
+    """Run a program with arguments, which imports what lies beside it; its exit code."""
+    before, paths = sys.argv, list(sys.path)
     sys.argv = [str(path), *arguments]
+    sys.path.insert(0, str(path.resolve().parent))
     try:
         runpy.run_path(str(path), run_name="__main__")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     finally:
-        sys.argv = before
+        sys.argv, sys.path[:] = before, paths
     return 0
 
 

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ..errors import UnknownNameError
-from .bundled import folder, run_file
+from .bundled import folder, run_bundled, run_file
 
 EXAMPLE = """example:
   pullback demo
@@ -35,4 +35,4 @@ def run(options: argparse.Namespace) -> int:
     if not path.exists():
         names = ", ".join(sorted(p.stem for p in there.glob("*.py")))
         raise UnknownNameError(f"example {options.name}", f"one of {names}", "none of that name")
-    return run_file(path, options.rest)
+    return run_bundled(f"example {options.name}", "demo", lambda: run_file(path, options.rest))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import nullcontext
 from typing import Any
 
-from .arguments import HELP, function_named, parsed_all
+from .arguments import HELP, argument_names, call, function_named, parsed_all
 
 EXAMPLE = """example:
-  pullback draw pullback:tanh --arg f64[3,4]
-  pullback draw layers.py:loss --arg f32[8,3] --arg f32[3] --out loss.html
+  pullback draw pullback:softmax --arg "f64[3,4]" --out softmax.html
+  pullback draw layers.py:loss --arg "f32[8,3]" --arg "f32[3]"
 """
 
 
@@ -41,9 +42,12 @@ def run(options: argparse.Namespace) -> int:
     for arg in args:
         if isinstance(arg, pb.Tensor) and is_inexact(arg.data):
             arg.requires_grad_()
-    with pb.debug():
-        y = function_named(options.function)(*args)
-    names = {f"argument {i}": a for i, a in enumerate(args) if isinstance(a, pb.Tensor)}
+    function = function_named(options.function)
+    ours = str(getattr(function, "__module__", "")).partition(".")[0] == "pullback"
+    with nullcontext() if ours else pb.debug():  # which keeps lines: of ours there are none
+        y = call(function, args, options.function)
+    called = zip(argument_names(function, len(args)), args, strict=True)
+    names = {name: a for name, a in called if isinstance(a, pb.Tensor)}
     picture = draw(y, names=names, fold=options.fold or None)
     for path in options.out:
         print(f"written: {picture.save(path)}")

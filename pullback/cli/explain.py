@@ -6,6 +6,8 @@ import argparse
 import json
 from typing import Any
 
+from .arguments import script
+
 
 def add(subparsers: Any) -> None:
     """Add the command to those of a parser."""
@@ -14,7 +16,7 @@ def add(subparsers: Any) -> None:
         description=__doc__, epilog="example: pullback explain train.py --steps 3",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
-    parser.add_argument("script", help="the script, run as __main__")
+    parser.add_argument("script", type=script, help="the script, run as __main__")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="its own arguments")
     parser.set_defaults(run=run)
 

@@ -32,10 +32,11 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the table, or one operation."""
     rows = operations()
-    chosen = [r for r in rows if fnmatch.fnmatchcase(r["name"], options.pattern)]
+    pattern = options.pattern.removeprefix("pullback.")
+    chosen = [r for r in rows if any(fnmatch.fnmatchcase(r[k], pattern) for k in ("name", "call"))]
     if not chosen:
         names = [r["name"] for r in rows]
-        hint = suggestion(options.pattern, names)
+        hint = suggestion(pattern, names)
         raise UnknownNameError(
             f"operation {options.pattern}", "one of the table", "none of that name", hint
         )

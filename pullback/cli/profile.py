@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from .arguments import script
 from .bundled import run_file
 
 EXAMPLE = """example:
@@ -24,10 +25,17 @@ def add(commands: Any) -> None:
     )
     made.add_argument("--by", choices=("operation", "line"), default="operation",
                       help="what a row of the table is")
-    made.add_argument("--trace", metavar="FILE", help="write a Chrome trace, a .json file")
-    made.add_argument("script", help="the script, run as __main__")
+    made.add_argument("--trace", metavar="FILE", type=_trace,
+                      help="write a Chrome trace, a .json file")
+    made.add_argument("script", type=script, help="the script, run as __main__")
     made.add_argument("arguments", nargs=argparse.REMAINDER, help="its own")
     made.set_defaults(run=run)
+
+
+def _trace(text: str) -> str:
+    if not text.endswith(".json"):
+        raise argparse.ArgumentTypeError(f"a trace is a .json file, not {text}")
+    return text
 
 
 def run(options: argparse.Namespace) -> int:

@@ -32,7 +32,16 @@ def backward(
     inputs: Any = None,
     overrides: Any = None,
 ) -> None:
-    """Add the gradient of the tensors' sum to the `grad` of every leaf; see `Tensor.backward`."""
+    """Add the gradient of the tensors' sum to the `grad` of every leaf; see `Tensor.backward`.
+
+    gradients  a cotangent for each tensor, of its shape; may be left out for one entry each
+
+    >>> import pullback as pb
+    >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
+    >>> pb.autograd.backward([pb.sum(x), x * x], [None, pb.tensor([1.0, 10.0])])
+    >>> x.grad
+    Tensor([ 3., 41.])
+    """
     roots = _roots(tensors, gradients, create_graph, "backward()")
     if any(map(holds_symbols, roots.values())):
         raise SymbolError(
@@ -109,7 +118,8 @@ def gradients(
             raise DisconnectedError(
                 f"input {i} of autograd.grad()", "a tensor that the outputs were computed from",
                 "one that they do not depend on (or only through something not differentiable)",
-                "pass allow_unused=True for None, or materialize_grads=True for zeros",
+                "pass allow_unused=True for None, or materialize_grads=True for zeros; "
+                "pullback.explain(y, x) says why",
             )
     if listeners():
         tell("autograd.grad()", outputs, inputs, answers)
@@ -120,7 +130,7 @@ def _pull(
     roots: dict[Node, Any], wanted: list[Node] | None, create: bool, keep: bool, overrides: Any,
     cls: type,
 ) -> dict[Node, Any]:
-    free = 0 if keep or listeners() else REQUIRED  # who listens may want to look at it
+    free = 0 if keep else REQUIRED
     rules = make_overrides(overrides) if overrides else None
     # In a graph, gradients may be asked for of whatever is there when it is done.
     if any(map(holds_symbols, roots.values())):
@@ -152,7 +162,8 @@ def _roots(
             raise DisconnectedError(
                 who, "a target that was computed from a tensor that requires a gradient (grad)",
                 "one that has no history",
-                "make an input with requires_grad=True, and compute outside no_grad and detach",
+                "make an input with requires_grad=True, and compute outside no_grad and detach; "
+                "pullback.explain(y, x) says where the history was lost",
             )
         g = start(tensor, given, who)
         g = wrapped(tensor._out, g) if create or state().accumulators else raw(g)

@@ -14,6 +14,7 @@ class ByStep:
 
     keeps = True
     differentiable = True
+    by_hand = True  # its rule may read tensors that are not among its node's parents
     step: Callable[..., None]
 
     def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:

@@ -26,7 +26,7 @@ MOST = 1000
 """So many cuts are remembered, and as many of operations that were not recorded."""
 _NEAR = 6
 _PACKAGE = __file__[: -len("core/cuts.py")]
-Raw = tuple[int, str, str, Any, int, list[Any], Any, bool]
+Raw = tuple[int, str, str, Any, int, list[Any], int, tuple[int, ...], Any, bool]
 
 
 class Cut:
@@ -34,20 +34,29 @@ class Cut:
 
     number   its place in the order of recording
     sources  weak references to the nodes whose tensors went in, and to some that those came from
+    whole    whether `sources` are enough to know all that it came from, those that live, or None
+             where some are gone
+    ids      the numbers (`identity`) of the nodes that went in, known inside a debug block
     replaces whether the result has the shape of a leaf that went in, whose place it may take
     result   a weak reference to the result, a Tensor; None where it is no Tensor
     """
 
-    __slots__ = ("file", "kind", "line", "number", "operation", "replaces", "result", "sources")
+    __slots__ = (
+        "file", "ids", "kind", "line", "number", "operation", "replaces", "result", "sources",
+        "whole",
+    )
 
     def __init__(
-        self, number: int, kind: str, operation: str, code: Any, at: int, sources: Any,
-        result: Any, replaces: bool,
+        self, number: int, kind: str, operation: str, code: Any, at: int, near: list[Any],
+        known: int, ids: tuple[int, ...], result: Any, replaces: bool,
     ) -> None:
         self.number, self.kind, self.operation = number, kind, operation
         self.file: str = "an unknown file" if code is None else code.co_filename
         self.line: int = 0 if code is None else _line(code, at)
-        self.sources, self.result, self.replaces = sources, result, replaces
+        self.sources = near
+        # What is gone and known came from what is among the sources too.
+        self.whole = all(n() is not None for n in near[known:])
+        self.ids, self.result, self.replaces = ids, result, replaces
 
     def __repr__(self) -> str:
         return f"<Cut {self.kind}: {self.operation} at {self.file}:{self.line}>"
@@ -67,6 +76,11 @@ def place() -> tuple[str, int]:
 def is_own(file: str) -> bool:
     """Whether a file is one of this package."""
     return file.startswith(_PACKAGE)
+
+
+def identity(node: Node) -> int:
+    """The number that tells a node from all others, also when it is gone."""
+    return node.born if isinstance(node, Leaf) else node.seq
 
 
 def _line(code: CodeType, at: int) -> int:
@@ -92,21 +106,31 @@ def cut(
     """Remember that history is lost just now, at the user's line.
 
     This runs in everybody's loops, so a `Cut` is made only when somebody asks. Nodes that the
-    nearest came from may outlive them, so a few are known too.
+    nearest came from may outlive them, so they are known too.
     """
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    near = [p for p in parents if p is not None]
-    for node in near:
-        if node is not None and node.parents:
-            near += node.parents
-            if len(near) >= _NEAR:
-                break
+    near: list[Any] = []
+    behind: list[Any] = []
+    for node in parents:
+        if node is None:
+            continue
+        own = node.parents
+        if len(own) > _NEAR:
+            behind.append(ref(node))
+            continue
+        near.append(ref(node))
+        for p in own:
+            if p is not None:
+                (behind if p.parents else near).append(ref(p))
+    known = len(near)
+    near += behind
+    ids = tuple([identity(p) for p in parents if p is not None]) if state().lines else ()
     code, at = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
     out = None if result is None else ref(result)
     (_kept.off if kind is OFF or kind is OUTSIDE else _kept.cuts).append((
-        number(), kind, operation, code, at, [ref(n) for n in near if n is not None], out, replaces,
+        number(), kind, operation, code, at, near, known, ids, out, replaces,
     ))
 
 

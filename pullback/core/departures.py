@@ -6,7 +6,7 @@ follows a function's run, so that a derivative that is zero for this reason is e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -15,6 +15,8 @@ from . import tensor as _tensor
 from .cuts import LEFT, STOPPED, cut
 from .node import Node
 from .record import user_line
+from .state import state
+from .tensor import wrap
 
 
 class Departure(NamedTuple):
@@ -54,6 +56,49 @@ def left(node: Node, by: str, detached: Any = None) -> None:
 _tensor.left = left
 
 
+def detached(x: Any, by: str) -> Any:
+    """The values of a tensor, sharing memory, with no history; by what that was asked for."""
+    made = wrap(x._out, x._data)
+    if x._node is not None:
+        left(x._node, by, made)
+    return made
+
+
+def copied(values: Any, made: Any, by: str) -> Any:
+    """A tensor without history that was made of the values of others, by what.
+
+    values  a Tensor, or a nested sequence that may have some
+    That it came from them is remembered; in a debug block, so is the way of the data.
+    """
+    taken = _tracked(values)
+    for t in taken:
+        left(_own_node(t), by, made)
+    if taken and state().lines:
+        from .journal import current  # most programs never debug
+
+        journal = current()
+        if journal is not None and all(made._data is not t._data for t in taken):
+            journal.add(by, [t._data for t in taken], made._data)
+    return made
+
+
+def _own_node(x: Any) -> Any:
+    """The node of a tensor; a variable is not told that it is read."""
+    return x._leaf if hasattr(x, "_leaf") else x._node
+
+
+_PLAIN = {float, int, bool, complex}
+
+
+def _tracked(values: Any) -> Sequence[Any]:
+    """The tensors with history in a tensor, or in a nested sequence."""
+    if isinstance(values, _tensor.Tensor):
+        return () if _own_node(values) is None else (values,)
+    if not isinstance(values, (list, tuple)) or set(map(type, values)) <= _PLAIN:
+        return ()
+    return [t for v in values for t in _tracked(v)]
+
+
 def warn_of_lost(
     departures: list[Departure], missing: Iterable[Any], since: int, who: str
 ) -> None:
@@ -63,7 +108,8 @@ def warn_of_lost(
         warn(
             f"{who}: the derivative is zero because a tracked tensor left the library by "
             f"{gone.by} at {gone.line}; compute with pullback's operations there, or pass "
-            "stop_gradient(x) if that is meant", LostGradientWarning,
+            "stop_gradient(x) if that is meant; pullback.explain(f, *args) shows the way there",
+            LostGradientWarning,
         )
 
 

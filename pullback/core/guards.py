@@ -22,7 +22,7 @@ from .node import Node, note, where
 from .node_hooks import Answers, watching
 from .state import _PULLING, state
 from .tensor import Tensor, is_inexact, raw
-from .witness import witnessing
+from .witness import Run, witnessing
 
 # Numbers ----------------------------------------------------------------------------------------
 
@@ -37,7 +37,7 @@ class NumberGuard:
         self.nan, self.inf = nan, inf
         self.looking = True
 
-    def bad(self, value: Any) -> Any:
+    def bad(self, value: Any, inf: bool = True) -> Any:
         """Where an array holds what is looked for, as a NumPy array of booleans; None: nowhere."""
         values = _numbers(value)
         if values is None:
@@ -45,7 +45,7 @@ class NumberGuard:
         found = numpy.zeros(values.shape, bool)
         if self.nan:
             found |= numpy.isnan(values)
-        if self.inf:
+        if self.inf and inf:
             found |= numpy.isinf(values)
         return found if found.any() else None
 
@@ -56,8 +56,9 @@ class NumberGuard:
         result = kernel(*args, **attrs)
         if not self.looking or state() is _PULLING or not op.differentiable:
             return result
+        whole = op.__class__ is Run  # a program may have infinite constants of its own, as masks do
         for r in result if isinstance(result, (tuple, list)) else (result,):
-            found = self.bad(r)
+            found = self.bad(r, inf=not whole)
             if found is not None and all(self.bad(a) is None for a in (*args, *attrs.values())):
                 raise self._forward(op, args, r, found)
         return result
@@ -178,7 +179,9 @@ class Lock:
         for array in reversed(held):  # memory before the views of it
             _give(array)
 
-    __del__ = release
+    def __del__(self) -> None:
+        if _give is not None:  # as it is when the interpreter ends
+            self.release()
 
 
 _counts: dict[int, int] = {}
@@ -238,7 +241,7 @@ def guarding(nan: bool, inf: bool, inplace: bool) -> Iterator[None]:
     try:
         if nan or inf:
             guard = NumberGuard(nan, inf)
-            with witnessing(guard.witness), watching(guard.watcher):
+            with witnessing(guard.witness, runs=True), watching(guard.watcher):
                 yield
         else:
             yield

@@ -7,11 +7,11 @@ identity while they live, and are not kept alive; numbers are.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 import numpy
 
@@ -19,10 +19,11 @@ from ..arrays import SCALARS, adapters
 from ..arrays.batched import Batched
 from ..arrays.symbol import Symbol
 from . import writes
-from .cuts import place
-from .node import Node, number
+from .cuts import identity, place
+from .node import FREED, Node, number
 from .node_hooks import watching
 from .op import OPS
+from .state import QUIET, state
 from .tensor import is_inexact
 from .witness import witnessing
 
@@ -35,29 +36,51 @@ class Event:
 
     inputs   numbers of the events that its array arguments came from
     node     a weak reference to the node it was recorded as, or None
-    finite   whether its result was finite; None where that is not known
+    identity the number of that node, which stays when it is gone; 0 where there is none
+    bad      "nan" or "inf", of a result that is not finite; else empty
+    scalar   whether Python's numbers were among its arguments
+    own      computed where nothing is recorded in any case, as in the forward of a `Function`
     """
 
-    __slots__ = ("file", "finite", "inputs", "line", "node", "number", "operation")
+    __slots__ = (
+        "bad", "file", "identity", "inputs", "line", "node", "number", "operation", "own", "scalar",
+    )
 
     def __init__(
-        self, operation: str, inputs: tuple[int, ...], place: tuple[str, int], finite: bool | None
+        self, operation: str, inputs: tuple[int, ...], place: tuple[str, int], bad: str
     ) -> None:
         self.number = number()
-        self.operation, self.inputs, self.finite = operation, inputs, finite
+        self.operation, self.inputs, self.bad = operation, inputs, bad
         self.file, self.line = place
         self.node: Any = None
+        self.identity = 0
+        self.scalar = False
+        self.own = state() is QUIET
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether values from outside the library came in here."""
+        return self.scalar or not self.operation
+
+    def recorded(self, node: Node) -> None:
+        """It was recorded as a node."""
+        self.node, self.identity = ref(node), identity(node)
 
     def __repr__(self) -> str:
         return f"<Event {self.number} {self.operation or 'given'} at {self.file}:{self.line}>"
 
 
 class Journal:
-    """Events by number, and by the arrays that are their results."""
+    """Events by number, and by the arrays that are their results.
+
+    parents   identity of a recorded node -> those of the nodes it came from, also when all are gone
+    """
 
     def __init__(self) -> None:
         self.events: dict[int, Event] = {}
+        self.parents: dict[int, tuple[int, ...]] = {}
         self.paused = False
+        self._saved: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
         self._arrays: dict[int, tuple[Any, int]] = {}
 
     # Writing --------------------------------------------------------------------------------
@@ -70,13 +93,21 @@ class Journal:
         if not self.paused:
             self.paused = True
             try:
-                self.add(op.name, args, result)
+                self.add(op.name, (*args, *_indices(attrs)), result)
             finally:
                 self.paused = False
         return result
 
     def watch(self, node: Node, g: Any, step: Callable[[], Any]) -> Any:
-        """Leave the steps of pulls out."""
+        """Leave the steps of pulls out; what a node saved is kept as long as the node lives.
+
+        So a gradient can be explained after the pull that let go of it. A node that is asked once
+        more than it may be is kept as it is.
+        """
+        if node.saved is FREED:
+            self._saved.pop(node, None)
+        elif node.op.keeps:
+            self._saved[node] = node.saved
         before, self.paused = self.paused, True
         try:
             return step()
@@ -88,7 +119,8 @@ class Journal:
         at = place()
         inputs = tuple(self._source(a) for a in args if _is_known(a))
         results = result if isinstance(result, (tuple, list)) else (result,)
-        event = Event(operation, inputs, at, all(_is_finite(r) for r in results))
+        event = Event(operation, inputs, at, max(map(_bad, results), default=""))  # nan last
+        event.scalar = any(isinstance(a, (int, float)) for a in args)
         self.events[event.number] = event
         for r in results:
             self._remember(r, event.number)
@@ -104,22 +136,41 @@ class Journal:
         if owner is not None:
             self._remember(owner, event.number)
 
+    def copied(self, array: Any, made: Any) -> None:
+        """An array has the values of another one."""
+        event = self.find(array)
+        if event is not None:
+            self._remember(made, event.number)
+
     def recorded(self, node: Node, data: Any, parents: Any = (), values: Any = ()) -> None:
         """A result was recorded as a node; its arguments as those of their leaves."""
         for parent, value in zip(parents, values, strict=False):
             if parent is not None and not parent.parents and _is_known(value):
                 found = self.events.get(self._source(value))
                 if found is not None and found.node is None:
-                    found.node = ref(parent)
+                    found.recorded(parent)
         event = self.find(data)
         if event is not None:
-            event.node = ref(node)
+            event.recorded(node)
+        self._descend(node)
+
+    def _descend(self, node: Node) -> None:
+        """Remember what a node came from, as far back as it is not known yet."""
+        stack = [node]
+        while stack:
+            now = stack.pop()
+            if now.parents and (key := identity(now)) not in self.parents:
+                own = [p for p in now.parents if p is not None]
+                self.parents[key] = tuple(map(identity, own))
+                stack += own
+        while len(self.parents) > MOST:
+            del self.parents[next(iter(self.parents))]
 
     def _source(self, array: Any) -> int:
         """The number of the event that an array came from; of a new one for a stranger."""
         event = self.find(array)
         if event is None:
-            event = Event("", (), place(), _is_finite(array))
+            event = Event("", (), place(), _bad(array))
             self.events[event.number] = event
             self._remember(array, event.number)
         return event.number
@@ -146,6 +197,18 @@ class Journal:
                 return self.events.get(found[1])
         return None
 
+    @contextmanager
+    def restored(self, nodes: Iterable[Node]) -> Iterator[list[Node]]:
+        """Give nodes back what pulls let go of, inside the block, as far as it is kept here."""
+        gone = [n for n in nodes if n.saved is FREED and n in self._saved]
+        for node in gone:
+            node.saved = self._saved[node]
+        try:
+            yield gone
+        finally:
+            for node in gone:
+                node.saved = FREED
+
     def of_node(self, node: Any) -> Event | None:
         """The event that was recorded as a node."""
         for event in reversed(self.events.values()):
@@ -166,6 +229,14 @@ class _Held:
         return self.value
 
 
+def _indices(attrs: Mapping[str, Any]) -> list[Any]:
+    """The arrays among attributes: those that an index has."""
+    found = []
+    for value in attrs.values():
+        found += [v for v in (value if isinstance(value, tuple) else (value,)) if _is_known(v)]
+    return found
+
+
 def _owner(array: Any) -> Any:
     return adapters[array.__class__].owner(array) if hasattr(array, "dtype") else None
 
@@ -174,10 +245,13 @@ def _is_known(value: Any) -> bool:
     return hasattr(value, "dtype") and hasattr(value, "shape")
 
 
-def _is_finite(data: Any) -> bool | None:
+def _bad(data: Any) -> str:
+    """ "nan" or "inf" where an array holds such; empty where it does not, or that is not known."""
     if data.__class__ in (Symbol, Batched) or not hasattr(data, "dtype") or not is_inexact(data):
-        return True
-    return bool(OPS["all"](OPS["isfinite"](data)))
+        return ""
+    if bool(OPS["all"](OPS["isfinite"](data))):
+        return ""
+    return "nan" if bool(OPS["any"](OPS["isnan"](data))) else "inf"
 
 
 _current: ContextVar[Journal | None] = ContextVar("pullback_journal", default=None)

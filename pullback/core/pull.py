@@ -190,6 +190,11 @@ def reached_ends(
     return _collect(roots, spans)[1]
 
 
+def reads_more(roots: Mapping[Node, Any], spans: list[tuple[int, float]] | None) -> bool:
+    """Whether a rule on the way may read what no path leads to: one by hand, or a hook."""
+    return any(getattr(n.op, "by_hand", False) or n in notes for n in _collect(roots, spans)[0])
+
+
 def within(spans: list[tuple[int, float]], seq: int) -> bool:
     """Whether a number falls into one of some spans."""
     return any(first < seq < last for first, last in spans)

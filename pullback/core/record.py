@@ -18,7 +18,7 @@ from ..errors import (
     PullbackError,
     ShapeError,
 )
-from .cuts import lost
+from .cuts import INTEGER, cut, lost
 from .node import FREED, CallNode, Node, holders, new, note, number, where
 from .packing import pack_node
 from .several import SeveralNode, end_of
@@ -91,6 +91,8 @@ def apart(behind: Any, outputs: Sequence[Any], cls: type) -> tuple[Any, ...]:
         if behind is not None:
             node = end_of(behind, i, data)
         made.append(wrap(cls, data, node))
+        if behind is not None and node is None and state().mode & ~SPECIAL:
+            cut(INTEGER, behind.name(), (behind,), made[-1])
     return tuple(made)
 
 

@@ -75,7 +75,7 @@ class State:
         return f"State({', '.join(f'{k}={v!r}' for k, v in self.fields().items())})"
 
 
-_FRESH = State()
+_FRESH, _LINED = State(), State(lines=True)
 _variable: ContextVar[State] = ContextVar("pullback_state", default=_FRESH)
 state: Callable[[], State] = _variable.get
 set_state: Callable[[State], Any] = _variable.set
@@ -139,15 +139,19 @@ def forget_tapes() -> State | None:
     before = state()
     if before is _FRESH or before.mode == REQUIRED:
         return None
-    set_state(_FRESH if before.enabled or before is _PULLING else QUIET)
+    fresh = _LINED if before.lines else _FRESH
+    set_state(fresh if before.enabled or before is _PULLING else QUIET)
     return before
 
 
 def recording(*, fresh: bool) -> State:
-    """Turn recording on; `restore` undoes it. `fresh` leaves tapes, scopes and tangents."""
+    """Turn recording on; `restore` undoes it. `fresh` leaves tapes, scopes and tangents.
+
+    Lines are still noted where they were.
+    """
     before = state()
     if fresh:
-        set_state(_FRESH)
+        set_state(_LINED if before.lines else _FRESH)
     elif not before.enabled:
         change(enabled=True, inference=False)
     return before

@@ -20,6 +20,8 @@ class Run:
     """Stands for the operation where what runs is the program of a graph."""
 
     __slots__ = ("name",)
+    arguments: tuple[str, ...] = ()
+    differentiable = True
 
     def __init__(self, name: str) -> None:
         self.name = name

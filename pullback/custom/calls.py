@@ -102,13 +102,13 @@ class HandWritten(ByStep, ABC):
         if not keywords and len(args) == len(self.arguments) and not _takes_any(self._signature):
             return args
         bound = self._signature.bind(*args, **keywords)
-        bound.apply_defaults()
         if bound.kwargs:
             raise ArgumentError(
                 self.who, "parameters that can be positional",
                 f"keyword-only {', '.join(bound.kwargs)}", "take the `*` out of its signature",
             )
-        return bound.args
+        bound.apply_defaults()
+        return bound.args  # keyword-only parameters keep their defaults
 
 
 def _signature(fun: Callable[..., Any]) -> inspect.Signature | None:

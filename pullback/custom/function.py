@@ -303,6 +303,21 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a `backward` that must not be differentiated: it runs with recording off.
 
     A second derivative through it raises `NotDifferentiableError`.
+
+    >>> import numpy as np
+    >>> import pullback as pb
+    >>> class Exp(pb.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return pb.exp(x)
+    ...     @staticmethod
+    ...     @once_differentiable
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return g * pb.tensor(np.exp(x.numpy()))       # any code
+    >>> pb.grad(Exp.apply)(0.0)
+    Tensor(1.)
     """
 
     @functools.wraps(backward)

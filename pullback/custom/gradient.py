@@ -34,6 +34,7 @@ class CustomGradient:
 
     keeps = True
     differentiable = True
+    by_hand = True  # see `core.by_step.ByStep`
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any
 
 from ..core import state as _state
@@ -10,9 +12,9 @@ from ..core.cotangent import wrapped
 from ..core.draws import Draws
 from ..core.node import FREED, Node, new
 from ..core.record import freed
-from ..core.tensor import raw
+from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, RuleError, RuleTypeError
-from ..trees import Rebuild, leaves, mapped
+from ..trees import Rebuild, flatten, leaves, mapped
 from .calls import Call, HandWritten, fitted, outputs, zeros_like_leaf
 from .closed import closed
 from .rule import as_tensor, enter_rule, followed, rule_name, tangent_of, tied
@@ -26,6 +28,28 @@ class JvpNode(Node):
 
     cls: type
     spaces: list[Any]
+
+
+_pulled: ContextVar[Mapping[Any, set[Any]]] = ContextVar(
+    "pullback_pulled", default=MappingProxyType({})
+)
+"""For each function whose rule is being pulled, the nodes of the rule's tangents."""
+
+
+def _descends(node: Node | None, leaves: set[Any]) -> bool:
+    """Whether a node comes from one of some leaves."""
+    first = min(leaf.seq for leaf in leaves)
+    seen: set[Any] = set()
+    stack = [node]
+    while stack:
+        now = stack.pop()
+        if now is None or now.seq < first or now in seen:
+            continue
+        if now in leaves:
+            return True
+        seen.add(now)
+        stack.extend(now.parents)
+    return False
 
 
 class CustomJvp(HandWritten):
@@ -80,6 +104,19 @@ class CustomJvp(HandWritten):
         node.saved = _Kept(call, rebuild, draws)
         return rebuild(tied(node, values, call.linked(), single=len(values) == 1))
 
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """The value; of what comes from the tangents of a rule that is being pulled, by `fun`.
+
+        A rule that hands a tangent to its own function says that it is linear: so is `fun`.
+        """
+        leaves = _pulled.get().get(self)
+        if leaves and any(
+            isinstance(v, Tensor) and _descends(v._node, leaves)
+            for v in flatten((args, keywords))[0]
+        ):
+            return self.function(*args, **keywords)
+        return super().__call__(*args, **keywords)
+
     def push(self, node: Any, tangents: Sequence[Any], record: bool, cls: type) -> Any:
         """The tangents of the outputs, by the rule."""
         before = enter_rule(record)
@@ -99,7 +136,12 @@ class CustomJvp(HandWritten):
         """One step of any pull: the rule on tangents of zeros, pulled back to them."""
 
         def along(ts: list[Any]) -> Any:
-            return self._along(node, ts, record)
+            leaves = {t._node for t in ts if t is not None}
+            token = _pulled.set({**_pulled.get(), self: leaves})
+            try:
+                return self._along(node, ts, record)
+            finally:
+                _pulled.reset(token)
 
         pull_transposed(node, g, cotangents, needed, record, node.cls, along)
 

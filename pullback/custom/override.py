@@ -76,6 +76,13 @@ def registered_gradient(name: str) -> Rule:
     """The function registered under a name.
 
     Raises `UnknownNameError` with the closest name.
+
+    >>> import pullback as pb
+    >>> @pb.register_gradient("doc.Straight")
+    ... def straight(op, g):
+    ...     return g
+    >>> pb.registered_gradient("doc.Straight") is straight
+    True
     """
     rule = _registered.get(name)
     if rule is None:
@@ -107,7 +114,16 @@ def _rules(overrides: Mapping[Any, Any]) -> dict[Any, Rule]:
 
 
 class Operation:
-    """What a gradient function sees of the operation it stands in for."""
+    """What a gradient function sees of the operation it stands in for.
+
+    >>> import pullback as pb
+    >>> def rule(op, g):
+    ...     print(op.type, op.get_attr("axis"), op.inputs[0].shape, op.outputs[0].shape, g.shape)
+    ...     return pb.zeros_like(op.inputs[0])
+    >>> x = pb.tensor([[1.0, 2.0]], requires_grad=True)
+    >>> pb.sum(x, axis=1).backward(pb.ones(1), overrides={"sum": rule})
+    sum 1 (1, 2) (1,) (1,)
+    """
 
     __slots__ = ("_cls", "_held", "_node", "_op", "_record")
 

@@ -10,11 +10,20 @@ from ..core import state as _state
 from ..core.batching import enter, leave, running
 from ..core.draws import Draws
 from ..core.node import FREED, Node, new
+from ..core.op import OPS
 from ..core.record import freed
-from ..core.tensor import Tensor, to_array
+from ..core.tensor import Tensor
 from ..errors import ArgumentError, RuleError, RuleTypeError
 from ..trees import Rebuild, leaves
-from .calls import Call, HandWritten, check_unwritten, fitted, outputs, plain_tree
+from .calls import (
+    Call,
+    HandWritten,
+    check_unwritten,
+    fitted,
+    outputs,
+    plain_tree,
+    zeros_like_leaf,
+)
 from .closed import closed
 from .rule import enter_rule, followed, hand_on, outputs_of, rule_name, tied
 
@@ -56,9 +65,10 @@ class CustomVjp(HandWritten):
     _bwd: Callable[..., Any] | None = None
 
     def defvjp(
-        self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False
+        self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
     ) -> None:
-        """Give the two rules.
+        """Give the two rules; `optimize_remat` is taken and changes nothing.
 
         fwd  takes the arguments, and returns the value and the residuals: `(out, res)`
         bwd  takes the arguments in nondiff_argnums, the residuals, and the cotangent in the
@@ -169,16 +179,19 @@ class CustomVjp(HandWritten):
                 flat.extend([None] * n)
                 continue
             entries = fitted(entry, rebuild(list(range(n))), mine, whose)
-            flat += [_checked(e, p, mine) for e, p in zip(entries, parents, strict=True)]
+            flat += [
+                _checked(e, p, leaf, mine)
+                for e, p, leaf in zip(entries, parents, call.leaves[at : at + n], strict=True)
+            ]
         return flat
 
 
-def _checked(entry: Any, parent: Node | None, who: str) -> Any:
+def _checked(entry: Any, parent: Node | None, leaf: Any, who: str) -> Any:
     """A gradient of its argument's shape, as a tensor or array; None where none is wanted."""
     if entry is None or parent is None:
         return None
     if isinstance(entry, SCALARS):
-        entry = to_array(entry)
+        entry = OPS["add"](zeros_like_leaf(leaf), entry) if leaf.shape == () else Tensor(entry)
     elif not isinstance(entry, Tensor) and not is_array(entry):
         raise RuleTypeError(who, "a tensor, or None for zero", f"a {type(entry).__name__}")
     if tuple(entry.shape) != tuple(parent.shape):

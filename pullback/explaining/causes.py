@@ -12,7 +12,7 @@ CAUSES: Final[dict[str, str]] = {
     "recording off": "computed under no_grad or inference_mode",
     "left": "the values left the library: float, item, numpy, tolist",
     "integer": "integers and booleans have no derivative",
-    "stopped": "stop_gradient or detach",
+    "stopped": "stop_gradient, detach, or a tensor made anew: tensor(x), .data, assign",
     "no derivative": "an operation without derivative: argmax, comparisons",
     "rule": "a hand-written gradient answered None, or zeros",
     "overwritten": "an assignment put other values in place",
@@ -34,6 +34,7 @@ CAUSES: Final[dict[str, str]] = {
     "0/0": "a division by zero",
     "norm(0)": "the derivative of a norm at zero",
     "0*inf": "zero times infinity",
+    "domain": "the function is not defined there: a logarithm or a root of a negative number",
     "overflow": "a number too large for its dtype",
     "not finite": "the source, the cotangent or a constant was not finite to begin with",
     # nothing wrong
@@ -56,7 +57,7 @@ CURES: Final[dict[str, str]] = {
     "unused": "compute the target from the source itself",
     "freed": "pb.GradientTape(persistent=True)   # or backward(retain_graph=True)",
     "flat": "pb.straight_through(pb.round)(x)",
-    "dead": "pb.nn.leaky_relu(x)   # or smaller steps, another initialisation",
+    "dead": "pb.leaky_relu(x)   # or smaller steps, another initialisation",
     "saturated": "scale the input down, or use a loss of logits",
     "clipped": "pb.straight_through(lambda x: pb.clip(x, low, high))(x)",
     "masked": "select entries that depend on the source",
@@ -68,7 +69,17 @@ CURES: Final[dict[str, str]] = {
     "0/0": "pb.safe_where(b != 0, lambda b: a / b, pb.zeros_like, b)",
     "norm(0)": "pb.sqrt(pb.sum(x * x) + 1e-12)",
     "0*inf": "keep infinities out with pb.safe_where(cond, f, g, x)",
+    "domain": "keep it inside with pb.clip, or pb.safe_where(cond, f, g, x)",
     "overflow": "scale the numbers down, subtract the maximum before exp, or use float64",
     "not finite": "look at where the numbers come from",
 }
 """cause -> its cure as code."""
+
+ANEW: Final[dict[str, str]] = {
+    ".data": "use the tensor itself, without .data",
+    "tensor()": "pb.asarray(x)   # keeps the history, also that of tensors in a list",
+    "Variable()": "compute with the tensor itself; a variable begins anew",
+    "Parameter()": "compute with the tensor itself; a parameter begins anew",
+    "assign": "compute with the value itself, and assign it after the gradient",
+}
+"""What makes a tensor without history of one that has it -> the cure."""

@@ -19,6 +19,21 @@ class Place(NamedTuple):
         return f"{self.operation}{at}{'   <-- here' if self.cut else ''}"
 
 
+_MOST, _ENDS, _AROUND = 24, 3, 4
+
+
+def _shown(path: tuple[Place, ...]) -> list[str]:
+    """The lines of a path; of a long one both ends, and what is around the cut."""
+    cut = next((i for i, p in enumerate(path) if p.cut), 0)
+    shown: list[str] = []
+    for i, place in enumerate(path):
+        if (len(path) <= _MOST or min(i, len(path) - 1 - i) < _ENDS or abs(i - cut) <= _AROUND):
+            shown.append(str(place))
+        elif shown[-1] != "…":
+            shown.append("…")
+    return shown
+
+
 class Explanation:
     """Why a gradient is what it is.
 
@@ -48,7 +63,7 @@ class Explanation:
         if self.fix:
             lines.append(f"  fix:    {self.fix}")
         if self.path:
-            lines.append("  path:   " + "\n          ".join(map(str, self.path)))
+            lines.append("  path:   " + "\n          ".join(_shown(self.path)))
         return "\n".join(lines)
 
     def __rich__(self) -> Any:

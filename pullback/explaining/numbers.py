@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy
 
 from ..arrays import adapters, is_array
+from ..arrays.batched import Batched
 from ..core import state as _state
 from ..core.cotangent import accumulate, conjugated
 from ..core.journal import Event, latest
-from ..core.node import Leaf, Node, line_of
+from ..core.node import FREED, Leaf, Node, line_of
 from ..core.op import OPS, Op
 from ..core.pull import reached
 from ..core.several import Pick
 from ..core.tensor import Tensor, raw
+from ..core.writes import version
 from ..errors import GraphFreedError
 from .causes import CURES
 from .explanation import Explanation, Place
-from .severed import HINT, line_from
+from .severed import HINT, STEPS, line_from
 
 DEAD = {"relu", "relu6", "maximum", "minimum", "leaky_relu", "hard_tanh", "hard_sigmoid", "max"}
 FLAT = {"sign", "round", "floor", "ceil", "trunc", "floor_divide", "heaviside"}
@@ -35,44 +38,88 @@ AT_ZERO = {
 }
 
 
+LOGARITHMS = {"log", "log2", "log10", "log1p"}
+DIVISIONS = {"divide", "reciprocal", "rsqrt", "remainder", "quotient", "mean", "std", "var"}
+POWERS = {"pow", "power"}
+DOMAINS = {*POWERS, "sqrt", "root", "acos", "asin", "acosh", "atanh"}
+
+
 class Step(NamedTuple):
-    """One step of the pull: what came to a node, and what it handed to each parent."""
+    """One step of the pull: what came to a node, what it handed to each parent, and whether it
+    handed nothing to one that needs it."""
 
     node: Node
     g: Any
     given: dict[Node, Any]
+    withheld: bool
 
 
 def of_numbers(
     roots: Mapping[Node, Any], x: Any, node: Node, spans: Any
 ) -> Explanation:
     """The explanation of a gradient that a path leads to."""
+    order = reached(roots, spans)
+    if is_replaced(node) and any(n.saved is FREED for n in order):
+        return replaced(node)
+    journal = latest()
+    kept: AbstractContextManager[list[Node]] = nullcontext([])
+    with kept if journal is None else journal.restored(order) as restored:
+        found = _of_order(order, roots, node)
+        if any(map(_is_changed, restored)):
+            found.text += (" Arrays that the gradient needs were written to since, as an optimizer "
+                           "does: this is what it would be with the values of now.")
+        return found
+
+
+def _is_changed(node: Node) -> bool:
+    """Whether a value that a node saved was written to after it was recorded."""
+    saved = node.saved if node.saved.__class__ is tuple else ()
+    return any(v is not None and is_array(v) and version(v) > node.seq for v in saved)
+
+
+def _of_order(order: Sequence[Node], roots: Mapping[Node, Any], node: Node) -> Explanation:
     steps: list[Step] = []
     before = _state.pulling()
     try:
-        found = _sweep(roots, node, spans, steps)
+        found = _sweep(order, roots, node, steps)
     except GraphFreedError:
-        if is_replaced(node):
-            return replaced(node)
-        return Explanation("None", "freed", "The path is whole, and the values that the gradient "
-                           "needs were freed by an earlier pull.", fix=CURES["freed"])
+        return _freed(node)
     finally:
         _state.restore(before)
     if found is None:
-        return _no_answer(steps, node)
+        return _no_answer(steps)
     values = _numpy(found)
     if not numpy.isfinite(values).all():
         return _not_finite(steps, roots, "nan" if numpy.isnan(values).any() else "inf")
     if values.size and not values.any():
         return _zero(steps, roots)
     norm = float(numpy.sqrt((abs(values.astype(numpy.complex128)) ** 2).sum()))
-    return Explanation("fine", "fine", f"The gradient is an ordinary number: its norm is {norm:.6g}"
-                       f" over {values.size} entries.")
+    text = f"The gradient is an ordinary number: its norm is {norm:.6g} over {values.size} entries."
+    if not all(_is_finite(t._data) for t, _ in roots.values()):
+        text += " The target itself is not finite: `debug(nan=True, inf=True)` finds out where."
+    return Explanation("fine", "fine", text)
+
+
+def _freed(node: Node) -> Explanation:
+    """Nothing can be computed anew; what the pull gave may still be there."""
+    text = ("The path is whole, and the values that the gradient needs were freed by an earlier "
+            "pull.")
+    g = node.grad if isinstance(node, Leaf) else None
+    if g is not None:
+        values = _numpy(g)
+        kind = ("NaN or infinite" if not numpy.isfinite(values).all() else
+                "an ordinary number" if values.any() else "zero")
+        text += (f" What pulls gave so far, in `grad`, is {kind}: to know why, ask before the pull,"
+                 " or compute inside `with pullback.debug():`, which remembers the values.")
+    elif not isinstance(node, Leaf):
+        text += " The `grad` of a result is kept only after its retain_grad()."
+    return Explanation("None", "freed", text, fix=CURES["freed"])
 
 
 def is_replaced(node: Node) -> bool:
-    """Whether a node is a result of a leaf's that has its shape, whose place it may have taken."""
-    return any(p.__class__ is Leaf and p.shape == node.shape for p in node.parents)
+    """Whether a node is a step from a leaf of its shape, whose place it may have taken."""
+    return node.name() in STEPS and any(
+        p.__class__ is Leaf and p.shape == node.shape for p in node.parents)
 
 
 def replaced(node: Node) -> Explanation:
@@ -85,7 +132,7 @@ def replaced(node: Node) -> Explanation:
 
 
 def _sweep(
-    roots: Mapping[Node, Any], wanted: Node, spans: Any, steps: list[Step]
+    order: Sequence[Node], roots: Mapping[Node, Any], wanted: Node, steps: list[Step]
 ) -> Any:
     cotangents: dict[Node, Any] = {}
     for node, (target, g) in roots.items():
@@ -93,7 +140,6 @@ def _sweep(
         g = g if is_array(g) else adapters[target._data.__class__].asarray(g, None, target._data)
         cotangents[node] = conjugated(OPS["astype"](OPS["broadcast_to"](
             g, shape=tuple(target._data.shape)), target._data.dtype))
-    order = reached(roots, spans)
     needed = {wanted}
     for node in reversed(order):
         if any(p in needed for p in node.parents):
@@ -106,7 +152,7 @@ def _sweep(
         node.op.step(node, g, own, needed, False, Tensor)
         if own is cotangents:
             continue
-        steps.append(Step(node, g, own))
+        steps.append(Step(node, g, own, any(p in needed and p not in own for p in node.parents)))
         for parent, r in own.items():
             accumulate(cotangents, parent, r, lambda: "explain")
     return cotangents.get(wanted)
@@ -117,6 +163,8 @@ def _numpy(value: Any) -> Any:
         parts = [_numpy(v).ravel() for v in value if v is not None]
         return numpy.concatenate(parts) if parts else numpy.zeros(0)
     value = raw(value)
+    while isinstance(value, Batched):  # of all examples
+        value = value.value
     return numpy.asarray(adapters[value.__class__].numpy(value))
 
 
@@ -134,11 +182,14 @@ def _told(
     )
 
 
-def _no_answer(steps: list[Step], wanted: Node) -> Explanation:
+def _no_answer(steps: list[Step]) -> Explanation:
     """A rule handed nothing on."""
     for step in steps:
-        if not step.given or len(step.given) < len({p for p in step.node.parents if p}):
+        if step.withheld:
             written = not isinstance(step.node.op, Op)
+            if step.node.name() == "numpy_function":
+                return _told("None", "left", step.node, "What is computed in NumPy has no history.",
+                             steps)
             cause = "rule" if written else "no derivative"
             who = "The hand-written gradient of" if written else "No rule of"
             return _told("None", cause, step.node, f"{who} `{step.node.name()}` gave None.", steps)
@@ -243,7 +294,8 @@ def _first_bad(
         cause = "where"
     else:
         given = [] if forward else _arguments(node)
-        cause = "not finite" if given else AT_ZERO.get(name) or (
+        zero = AT_ZERO.get(name) if name not in POWERS or _has_zero_base(node) else None
+        cause = "not finite" if given else zero or (
             "0*inf" if numpy.isnan(values[index]) else "overflow")
     text = (
         f"`{name}` is the first to hand on what is not finite: {values[index]} for argument "
@@ -254,6 +306,12 @@ def _first_bad(
     if cause == "where":
         text += " That entry was not selected: its cotangent is zero, and 0 times inf is NaN."
     return _told(word, cause, node, text, steps)
+
+
+def _has_zero_base(node: Any) -> bool:
+    """Whether a power was taken of zero, as far as that is saved."""
+    base = node.saved[0] if node is not None and node.saved.__class__ is tuple else None
+    return is_array(base) and not _numpy(base).all()
 
 
 def _arguments(node: Node) -> list[Any]:
@@ -291,24 +349,49 @@ def _first_forward(steps: list[Step], word: str) -> Explanation | None:
     lines = {line_of(s.node) for s in steps}
     for event in journal.events.values() if journal is not None else ():
         inputs = [journal.events[i] for i in event.inputs if i in journal.events] if journal else []
-        if event.finite is False and f"{event.file}:{event.line}" in lines and all(
-            e.finite is not False for e in inputs
-        ):
+        if event.bad and f"{event.file}:{event.line}" in lines and not any(e.bad for e in inputs):
             if not event.operation:
                 return _given(event, journal, word)
-            cause = {"sqrt": "not finite"}.get(event.operation) or AT_ZERO.get(
-                event.operation, "overflow")
+            cause = _forward_cause(event.operation, event.bad, event.node and event.node())
             return Explanation(
                 word, cause, f"The forward was not finite: `{event.operation}` is the first whose "
                 "result is not, while what it was handed is.", operation=event.operation,
                 at=(event.file, event.line), fix=CURES[cause],
             )
-    for step in reversed(steps):
-        saved = step.node.saved if step.node.saved.__class__ is tuple else ()
-        if saved and any(v is not None and is_array(v) and not _is_finite(v) for v in saved):
-            if any(v is not None and is_array(v) and not _is_finite(v) for v in saved[:-1]):
+    made, taken = _known_bad(steps)
+    first = min((n for n in made if n.parents and n not in taken), key=lambda n: n.seq,
+                default=None)
+    if first is None:
+        return None
+    return _told(word, _forward_cause(first.name(), made[first], first), first, "The forward was "
+                 f"not finite: `{first.name()}` gave what is not, of what is.", steps)
+
+
+def _known_bad(steps: list[Step]) -> tuple[dict[Node, str], set[Node]]:
+    """Nodes whose results are known not to be finite, and nodes that were handed such.
+
+    An operation's result is often saved by the next one only.
+    """
+    made: dict[Node, str] = {}
+    taken: set[Node] = set()
+    for node in (s.node for s in steps):
+        for i, value in enumerate(node.saved if node.saved.__class__ is tuple else ()):
+            if value is None or not is_array(value) or _is_finite(value):
                 continue
-            cause = AT_ZERO.get(step.node.name(), "overflow")
-            return _told(word, cause, step.node, f"The forward was not finite: `{step.node.name()}`"
-                         " gave what is not, of what is.", steps)
-    return None
+            maker = node.parents[i] if i < len(node.parents) else node
+            if maker is not node:
+                taken.add(node)
+            if maker is not None:
+                made[maker] = "nan" if numpy.isnan(_numpy(value)).any() else "inf"
+    return made, taken
+
+
+def _forward_cause(name: str, bad: str, node: Any) -> str:
+    """Why an operation gave what is not finite of what is."""
+    if name in DIVISIONS:
+        return "0/0"
+    if name in LOGARITHMS:
+        return "log(0)" if bad == "inf" else "domain"
+    if name in POWERS and bad == "inf":
+        return "0/0" if _has_zero_base(node) else "overflow"
+    return "domain" if bad == "nan" and name in DOMAINS else "overflow"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import runpy
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from weakref import ref
 
 import numpy
 
@@ -19,9 +19,11 @@ from ..arrays.symbol import Symbol
 from ..core import cuts
 from ..core.answers import listening
 from ..core.journal import keeping
-from ..core.node import Leaf
+from ..core.node import Leaf, number
 from ..core.state import REQUIRED, setting
 from ..core.tensor import Tensor, raw
+from ..nn.module import Module
+from ..optim.base import Optimizer
 from .explain import explain
 from .explanation import Explanation
 from .numbers import is_replaced, replaced
@@ -51,6 +53,22 @@ def _is_script(frame: Any) -> bool:
     return not cuts.is_own(frame.f_code.co_filename) and "runpy" not in frame.f_code.co_filename
 
 
+def _asked_for(how: str, x: Any) -> str:
+    """How a gradient was asked for, and of what, by its name in the script."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        if _is_script(frame):
+            for name, value in (*frame.f_locals.items(), *frame.f_globals.items()):
+                if value is x:
+                    return f"{how} of `{name}`"
+                if isinstance(value, Module):
+                    for path, p in value.named_parameters():
+                        if p is x:
+                            return f"{how} of `{name}.{path}`"
+        frame = frame.f_back
+    return how
+
+
 class Hearing:
     """Listens to a script, and explains each gradient once, by the line that asks."""
 
@@ -59,7 +77,8 @@ class Hearing:
         self._seen: set[Any] = set()
         self._told: set[Any] = set()
         self._reached: set[int] = set()
-        self._suspects: list[tuple[Any, Asked]] = []
+        self._suspects: list[tuple[int, Asked]] = []
+        self._since = number()
 
     def __call__(
         self, how: str, targets: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any],
@@ -73,7 +92,8 @@ class Hearing:
             if isinstance(source._node, Leaf):
                 self._reached.add(source._node.born)
             if answer is None or (isinstance(answer, Tensor) and not _is_ordinary(answer)):
-                self._explain((file, line, i), how, lambda s=source: explain(targets, s, tape=tape))
+                self._explain((file, line, i), _asked_for(how, source),
+                              lambda s=source: explain(targets, s, tape=tape))
         if how == "backward()" and (file, line) not in self._seen:
             self._seen.add((file, line))
             self._look_for_left_out(file, line, how, targets)
@@ -96,13 +116,22 @@ class Hearing:
             self.found.append(asked)
 
     def _look_for_left_out(self, file: str, line: int, how: str, targets: Sequence[Any]) -> None:
-        """Tensors that require a gradient and got none, unless another backward gives it."""
-        for x in [o for o in gc.get_objects() if issubclass(type(o), Tensor)]:
+        """Tensors that require a gradient and got none, unless another backward gives it.
+
+        What has nothing to do with the target is passed over, unless an optimizer has it.
+        """
+        objects = gc.get_objects()
+        learned = {id(p) for o in objects if issubclass(type(o), Optimizer) for p in o._groups}
+        for x in [o for o in objects if issubclass(type(o), Tensor)]:
             node = getattr(x, "_leaf", None) or getattr(x, "_node", None)
-            if isinstance(node, Leaf) and node.level == REQUIRED and node.grad is None:
+            if not isinstance(node, Leaf) or node.born < self._since:
+                continue
+            if node.level == REQUIRED and node.grad is None:
                 explanation = explain(targets, x)
-                if explanation.cause not in ("fine", "unused"):
-                    self._suspects.append((ref(node), Asked(how, file, line, explanation)))
+                passed = ("fine",) if id(x) in learned else ("fine", "unused")
+                if explanation.cause not in passed:
+                    asked = Asked(_asked_for(how, x), file, line, explanation)
+                    self._suspects.append((node.born, asked))
 
     def _look_for_replaced(self, error: BaseException) -> None:
         """`.grad` of `w = w - lr * w.grad` is None, which the line that uses it stumbles over."""
@@ -114,13 +143,21 @@ class Hearing:
                     at = frame.f_code.co_filename
                     self._add(Asked(f"{type(error).__name__}", at, line, replaced(node)))
 
+    def _look_for_number(self, error: AttributeError) -> None:
+        """`backward` of a Python number, which a tensor became on the way."""
+        if isinstance(error.obj, (int, float, numpy.generic, numpy.ndarray)):
+            frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
+            asked = ("backward()", frame.f_code.co_filename, line, of_target([error.obj]))
+            self._add(Asked(*asked))
+
     def finish(self, ended: BaseException | None = None) -> list[Asked]:
         """Everything that was found."""
         if isinstance(ended, (TypeError, AttributeError)) and "NoneType" in str(ended):
             self._look_for_replaced(ended)
-        for reference, asked in self._suspects:
-            node = reference()
-            if node is None or node.born not in self._reached:
+        if isinstance(ended, AttributeError) and ended.name == "backward":
+            self._look_for_number(ended)
+        for born, asked in self._suspects:
+            if born not in self._reached:
                 self._add(asked)
         return self.found
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core import cuts as _cuts
-from ..core.cuts import Cut
-from ..core.journal import Event, Journal, latest
+from ..core.cuts import Cut, identity
+from ..core.journal import latest
 from ..core.node import Node, line_of
 from ..core.pull import within
-from ..core.tensor import Tensor, is_inexact
-from .causes import CAUSES, CURES
+from ..core.symbols import holds_symbols
+from ..core.tensor import Tensor, is_inexact, raw
+from .causes import ANEW, CAUSES, CURES
 from .explanation import Explanation, Place
+from .flow import Flow
 
+STEPS = {"subtract", "add"}
+"""What leads from a variable to its next value, if that does not go into the variable."""
 HINT = " Inside `with pullback.debug():` the line is known too."
 
 
@@ -43,41 +48,120 @@ def of_none(
         found = _outside(node, x, roots, tape)
         if found is not None:
             return found
-    journal = latest()
-    flow = _flow(targets, journal)
-    candidates = [c for c in _cuts.cuts() if _comes_from(c, node)]
-    chosen = _choose(candidates, targets, flow, journal, node)
+    flow = _flow(targets, x, node)
+    candidates = [c for c in _cuts.cuts() if is_from(c, node, flow) is not False]
+    chosen, guess = _choose(candidates, targets, node, flow, _last(targets, tape))
     if chosen is not None:
-        return _told(chosen, _kind(chosen, x), _places(journal, flow, node, x, chosen))
-    if journal is not None and flow and _event_of(x, node, journal) in flow:
+        places = () if flow is None else flow.places(chosen)
+        return _told(chosen, _kind(chosen, x), places, last=guess)
+    if flow is not None and flow.is_used:
         return _plain("unwatched", "The target was computed from the source before that was "
                       "watched (or with a copy of it that has no history).")
     integer = [t for t in targets if isinstance(t, Tensor) and not is_inexact(t._data)]
     if integer:
         return _plain("integer", f"The target has dtype {integer[0]._data.dtype}.")
-    hint = "" if journal is not None else " Inside `with pullback.debug():` data are followed too."
+    hint = "" if flow is not None else " Inside `with pullback.debug():` data are followed too."
     return _plain("unused", "No operation leads from the source to the target." + hint)
 
 
 def of_target(targets: Sequence[Any]) -> Explanation:
     """Why targets have no history at all, whatever the source."""
-    cuts, flow = _cuts.cuts(), _flow(targets, latest())
-    mine = [c for c in cuts if c.result is not None and any(c.result() is t for t in targets)]
-    found = mine[0] if mine else _first_on_way(cuts, flow, None)
-    gone = [c for c in cuts if c.kind == _cuts.LEFT]
-    if found is None and gone:
-        found = gone[-1]
+    if not any(isinstance(t, Tensor) for t in targets):
+        return _no_tensor(targets)
+    flow = _flow(targets)
+    found, guess = _choose(_cuts.cuts(), targets, None, flow, math.inf)
     if found is None:
         return _plain("unwatched", "Nothing that the target was computed from is followed.")
-    return _told(found, found.kind, ())
+    step = found.replaces and found.operation in STEPS
+    return _told(found, "replaced" if step else found.kind, (), last=guess)
 
 
-def _plain(cause: str, text: str) -> Explanation:
-    return Explanation("None", cause, text, fix=CURES.get(cause, ""))
+def _flow(targets: Sequence[Any], x: Any = None, node: Node | None = None) -> Flow | None:
+    """The way to targets, if they were computed inside the last debug block."""
+    journal = latest()
+    flow = None if journal is None else Flow(journal, targets, x, node)
+    return flow if flow is not None and flow.events else None
+
+
+def is_from(cut: Cut, node: Node | None, flow: Flow | None) -> bool | None:
+    """Whether what was cut off came from a node; None where what it came from is gone."""
+    if node is None:
+        return True
+    if cut.number < identity(node):
+        return False
+    known = None if flow is None else flow.is_from(cut)
+    if known is None:
+        alive = [n for n in (reference() for reference in cut.sources) if n is not None]
+        if node in alive or _path(dict.fromkeys(alive), node) is not None:
+            return True
+        known = False if cut.whole else None
+    return known
+
+
+def _last(targets: Sequence[Any], tape: Any) -> float:
+    """What was recorded later, as the printing of a loss, was not in the way of the targets."""
+    nodes = [own_node(t) for t in targets]
+    if nodes and all(n is not None for n in nodes):
+        return max(n.seq for n in nodes if n is not None)
+    spans = [] if tape is None else tape._recorded()
+    return spans[-1][1] if spans else math.inf
+
+
+def _choose(
+    candidates: list[Cut], targets: Sequence[Any], node: Node | None, flow: Flow | None,
+    last: float,
+) -> tuple[Cut | None, str]:
+    """The cut that the targets suffer from; and, if it is not known for sure, a sentence on it."""
+    for cut in candidates:
+        if cut.result is not None and any(cut.result() is t for t in targets):
+            return cut, ""
+    if flow is not None:
+        found = flow.cut(candidates)
+        if found is not None:
+            return found, ""
+        # What came back from NumPy or Python is given anew; symbols of a graph have no arrays.
+        symbols = any(isinstance(t, Tensor) and holds_symbols(raw(t)) for t in targets)
+        again = max([e.number for e in flow.events.values() if e.is_entry], default=0)
+        candidates = [c for c in candidates if c.kind in (_cuts.LEFT, _cuts.STOPPED)
+                      and is_from(c, node, flow) and (symbols or c.number < again)]
+    # What is met again after the target, as the printing in a loop, was not in its way before.
+    later = {_site(c) for c in _cuts.cuts() if c.number >= last}
+    before = [c for c in candidates if c.number < last]
+    before = [c for c in before if _site(c) not in later] or [
+        c for c in before if is_from(c, node, flow)]
+    if not before and any(own_node(t) is None for t in targets):
+        before = candidates
+    if not before:
+        return None, ""
+    if flow is None and last < math.inf:  # many look at numbers, few compute with them
+        before.sort(key=lambda c: c.kind != _cuts.LEFT)
+    return before[-1], _guess(before, is_from(before[-1], node, flow), flow)
+
+
+def _guess(fitting: Sequence[Cut], sure: bool | None, flow: Flow | None) -> str:
+    """What is said of an answer that is the last of some; nothing if it must be right."""
+    others = list(dict.fromkeys(_site(c) for c in reversed(fitting)))[1:]
+    if sure and not others:
+        return ""
+    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+    also = f"; so do {', '.join(others[:3])}{more}" if others else ""
+    hint = "" if flow is not None else " Inside `with pullback.debug():` it is known."
+    return f" This is a guess, the last place that fits{also}.{hint}"
+
+
+def _site(cut: Cut) -> str:
+    return f"`{cut.operation}` at {cut.file}:{cut.line}"
+
+
+def _plain(cause: str, text: str, fix: str = "") -> Explanation:
+    return Explanation("None", cause, text, fix=fix or CURES.get(cause, ""))
 
 
 def _no_tensor(targets: Sequence[Any]) -> Explanation:
-    kinds = ", ".join(type(t).__name__ for t in targets) or "nothing"
+    kinds = ", ".join("None" if t is None else type(t).__name__ for t in targets) or "nothing"
+    if all(t is None for t in targets):
+        return _plain("unused", "The target is None: the function that computed it returned "
+                      "nothing.", "return the loss")
     gone = [c for c in _cuts.cuts() if c.kind == _cuts.LEFT]
     if gone:
         return _told(gone[-1], "left", (), f"The target is {kinds}, no Tensor. ")
@@ -89,6 +173,12 @@ def _without_node(x: Any, targets: Sequence[Any]) -> Explanation:
     for cut in reversed(_cuts.cuts()):
         if cut.result is not None and cut.result() is x:
             return _told(cut, _kind(cut, x), (), "The source is itself a result. ")
+    flow = _flow([x])
+    found = None if flow is None else flow.cut(_cuts.cuts())
+    if found is not None:
+        step = found.replaces and found.kind in (_cuts.OFF, _cuts.OUTSIDE)
+        return _told(found, "replaced" if step else found.kind, (), "The source is itself a result."
+                     " ")
     if any(t is x for t in targets):
         return _plain("unwatched", "Source and target are one tensor, which nobody follows.")
     return _plain("unwatched", "The source was a constant when the target was computed: no tape "
@@ -103,7 +193,7 @@ def _kind(cut: Cut, x: Any) -> str:
 
 
 def _told(
-    cut: Cut, cause: str, path: tuple[Place, ...], first: str = ""
+    cut: Cut, cause: str, path: tuple[Place, ...], first: str = "", last: str = ""
 ) -> Explanation:
     at = f"{cut.file}:{cut.line}"
     text = {
@@ -118,9 +208,12 @@ def _told(
         "from the variable whose place it took.",
         "overwritten": f"Other values were written over it at {at}.",
     }[cause]
+    if cause == "stopped" and cut.operation in ANEW:
+        text = f"`{cut.operation}` at {at} has the values, and begins anew: it takes no history."
     return Explanation(
-        "None", cause, first + text, operation=cut.operation, at=(cut.file, cut.line),
-        fix=CURES[cause], path=path or (Place(cut.operation, cut.file, cut.line, True),),
+        "None", cause, first + text + last, operation=cut.operation, at=(cut.file, cut.line),
+        fix=ANEW.get(cut.operation, CURES[cause]),
+        path=path or (Place(cut.operation, cut.file, cut.line, True),),
     )
 
 
@@ -164,96 +257,6 @@ def _path(roots: Mapping[Any, Any], node: Node) -> list[Node] | None:
                 came[parent] = now
                 stack.append(parent)
     return None
-
-
-def _comes_from(cut: Cut, node: Node) -> bool:
-    """Whether what was cut off came from a node; unknown where all of it is gone."""
-    alive = [n for n in (reference() for reference in cut.sources) if n is not None]
-    return any(n is node for n in alive) or _path(dict.fromkeys(alive), node) is not None
-
-
-def _event_of(x: Any, node: Node | None, journal: Journal) -> int | None:
-    event = journal.find(x._data)
-    if event is None and node is not None:
-        event = journal.of_node(node)
-    return event.number if event is not None else None
-
-
-def _flow(targets: Sequence[Any], journal: Journal | None) -> dict[int, Event]:
-    """The events that the targets' values came from."""
-    found: dict[int, Event] = {}
-    if journal is None:
-        return found
-    starts = [journal.find(t._data) for t in targets if isinstance(t, Tensor)]
-    stack = [e for e in starts if e is not None]
-    while stack:
-        event = stack.pop()
-        if event.number not in found:
-            found[event.number] = event
-            stack.extend(journal.events[i] for i in event.inputs if i in journal.events)
-    return found
-
-
-def _choose(
-    candidates: list[Cut], targets: Sequence[Any], flow: dict[int, Event],
-    journal: Journal | None, node: Node,
-) -> Cut | None:
-    """The cut that the target suffers from: the first on the way of its data."""
-    for cut in candidates:
-        if cut.result is not None and any(cut.result() is t for t in targets):
-            return cut
-    if flow:
-        found = _first_on_way(candidates, flow, node)
-        if found is not None:
-            return found
-        candidates = [c for c in candidates if c.kind == _cuts.LEFT] or candidates
-    # The last before the target: what came later, as the printing of a loss, was not in its way.
-    latest_of = max([n.number for n in flow.values()], default=0)
-    before = [c for c in candidates if not latest_of or c.number < latest_of]
-    left = before or candidates
-    return left[-1] if left else None
-
-
-def _first_on_way(candidates: list[Cut], flow: dict[int, Event], node: Any) -> Cut | None:
-    """The cut at the first event that was not recorded, of what was."""
-    for number in sorted(flow):
-        event = flow[number]
-        if event.node is not None or not event.operation:
-            continue
-        for cut in candidates:
-            if cut.number > number and (cut.operation, cut.line) == (event.operation, event.line):
-                return cut
-        if any(i in flow and flow[i].node is not None for i in event.inputs):
-            before = [c for c in candidates if c.number < number and c.kind == _cuts.STOPPED]
-            if before:
-                return before[-1]
-    return None
-
-
-def _places(
-    journal: Journal | None, flow: dict[int, Event], node: Node, x: Any, cut: Cut
-) -> tuple[Place, ...]:
-    """The operations from the source to the target, in order, with the cut among them."""
-    if journal is None or not flow:
-        return ()
-    start = _event_of(x, node, journal)
-    after = {start} if start is not None else set()
-    places: list[Place] = []
-    done = False
-    for number in sorted(flow):
-        event = flow[number]
-        if not done and number > cut.number:
-            places.append(Place(cut.operation, cut.file, cut.line, True))
-            done = True
-        if number in after or any(i in after for i in event.inputs):
-            after.add(number)
-            here = event.operation == cut.operation and event.line == cut.line
-            done |= here
-            if event.operation:
-                places.append(Place(event.operation, event.file, event.line, here))
-    if not done:
-        places.append(Place(cut.operation, cut.file, cut.line, True))
-    return tuple(places)
 
 
 assert set(CURES) <= set(CAUSES)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +14,7 @@ from ..arrays import SCALARS, adapters, is_array
 from ..arrays.symbol import AnyShape, Symbol
 from ..core.batching import bare
 from ..core.tensor import Tensor, raw, wrap
+from ..errors import ArgumentTypeError
 from ..trees import flatten
 from ..variable import Variable
 
@@ -71,7 +74,10 @@ class Given:
             else:
                 parts.append(_constant_key(value))
         self.specs = [p for p in parts if p.__class__ is Space]
-        self.key: tuple[Any, ...] = (str(self.rebuild_key(bound)), tuple(parts))
+        self.tree = structure_of((bound.args, bound.kwargs))
+        self.key: tuple[Any, ...] = (str(self.tree), tuple(parts))
+        kinds = owner.signature.parameters
+        self._names = [n for n in bound.arguments if kinds[n].kind < inspect.Parameter.KEYWORD_ONLY]
 
     def widen(self, shapes: Mapping[int, Any]) -> None:
         """Take the shapes of some tensors, by their ids, to be others than they have."""
@@ -84,15 +90,76 @@ class Given:
         self.specs = [p for p in found if p.__class__ is Space]
         self.key = (structure, found)
 
-    @staticmethod
-    def rebuild_key(bound: Any) -> Any:
-        """What tells one structure of arguments from another."""
-        import optree
+    def names(self) -> list[str]:
+        """For each tensor, the parameter it was given for, and where in it."""
+        found = []
+        for place, path in enumerate(self.tree.paths()):
+            if place not in self.places:
+                continue
+            kind, first, *rest = path
+            name = first if kind == 1 else self._names[min(first, len(self._names) - 1)]
+            found.append("_".join(re.sub(r"\W", "", str(p)) for p in (name, *rest)))
+        return found
 
-        tree: Any = (bound.args, bound.kwargs)
-        return optree.tree_structure(
-            tree, is_leaf=lambda v: v is None or isinstance(v, Tensor), none_is_leaf=True
-        )
+
+class Slots:
+    """Where the tensors are among the arguments of calls like the one a function was traced for."""
+
+    def __init__(self, owner: Any, given: Given) -> None:
+        self.owner, self.tree, self.places = owner, given.tree, given.places
+        flat: list[Any] = list(given.flat)
+        for place in given.places:
+            flat[place] = MISSING
+        self.flat = flat
+        args, keywords = given.rebuild(flat)
+        self.example = owner.signature.bind(*args, **keywords)
+
+    def tensors(self, args: tuple[Any, ...], keywords: dict[str, Any], specs: Any) -> list[Any]:
+        """The tensors of a call, in order; numbers and arrays are converted, as `specs` say.
+
+        Raises `ArgumentTypeError` for other arguments than those of the function, and for another
+        value of one that is no tensor: that value is in the graph.
+        """
+        who = f"call of the graph of `{self.owner.name}`"
+        try:
+            flat = self.tree.flatten_up_to(self._bound(args, keywords))
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(
+                who, f"arguments as it was traced for, ({', '.join(self.example.arguments)})",
+                str(error).splitlines()[0], "call the function itself, which traces anew",
+            ) from None
+        found: list[Any] = []
+        for place, (value, traced) in enumerate(zip(flat, self.flat, strict=True)):
+            if value is MISSING:
+                raise ArgumentTypeError(who, f"{len(self.places)} tensors", "fewer")
+            if traced is MISSING:
+                found.append(self.owner.tensor_of(value, specs[len(found)][1]))
+            elif _constant_key(value) != _constant_key(traced):
+                raise ArgumentTypeError(
+                    who, f"{traced!r} as argument {place}, as it was traced for", f"{value!r}",
+                    "call the function itself, which traces anew",
+                )
+        return found
+
+    def _bound(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        bound = self.owner.signature.bind_partial(*args, **keywords)
+        for name, value in self.example.arguments.items():
+            bound.arguments.setdefault(name, value)
+        bound.arguments = {k: bound.arguments[k] for k in self.example.arguments}
+        return bound.args, bound.kwargs
+
+
+MISSING = object()
+"""Stands for a tensor that is to be given."""
+
+
+def structure_of(tree: Any) -> Any:
+    """What tells one structure of arguments from another."""
+    import optree
+
+    return optree.tree_structure(
+        tree, is_leaf=lambda v: v is None or isinstance(v, Tensor), none_is_leaf=True
+    )
 
 
 class Space(tuple[Any, ...]):

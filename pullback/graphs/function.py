@@ -21,11 +21,11 @@ from ..trees import flatten
 from ..variable import Variable
 from .arguments import (
     Given,
+    Slots,
     Space,
     TensorSpec,
     example,
     is_spec,
-    is_tensor,
     plain_key,
     same,
     space_of,
@@ -43,15 +43,18 @@ class ConcreteFunction:
     graph                what was traced
     inputs, outputs      its tensors, as the graph has them
     structured_outputs   the same in the structure that the function returned
+
+    >>> import pullback as pb
+    >>> pb.function(lambda x: x * x).get_concrete_function(pb.TensorSpec([None], "float64"))
+    <ConcreteFunction <lambda>(float64[None])>
     """
 
     def __init__(
-        self, name: str, body: Body, given: Any, outputs: Sequence[Any], rebuild: Any,
-        eager: type,
+        self, owner: Any, body: Body, given: Given, outputs: Sequence[Any], rebuild: Any
     ) -> None:
-        self.name, self.graph = name, body
-        self._eager = eager
-        self._given = given
+        self.name, self.graph = owner.name, body
+        self._eager = owner.eager_tensor
+        self._slots = Slots(owner, given)
         self._rebuild = rebuild
         self._fixed = [None if isinstance(v, Tensor) else (v,) for v in outputs]
         ends: list[End] = [(raw(v), v._node) for v in outputs if isinstance(v, Tensor)]
@@ -62,8 +65,7 @@ class ConcreteFunction:
         ends += [(body.own(c.data), None) for c in self._written]
         effects = [o for o in body.operations if getattr(o.op, "effect", False)]
         feeds = [*argument_ends(body), *[(c.symbol, c.leaf) for c in closed]]
-        self.piece = Piece(name, body, feeds, ends, effects, own=True)
-        self._count = len(body.arguments)
+        self.piece = Piece(self.name, body, feeds, ends, effects, own=True)
 
     @property
     def inputs(self) -> list[Any]:
@@ -100,14 +102,11 @@ class ConcreteFunction:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Run it on arguments of the kind that it was traced for.
 
-        Raises `ArgumentError` for others.
+        Raises `ArgumentError` for tensors of another shape or dtype, `ArgumentTypeError` for other
+        arguments, or another value of one that is no tensor.
         """
-        flat, _ = flatten((args, keywords))
-        tensors = [v for v in flat if is_tensor(v)]
-        if len(tensors) != self._count:
-            raise ArgumentError(
-                f"call of {self!r}", f"{self._count} tensors", f"{len(tensors)}"
-            )
+        arguments = [(s.shape, s.dtype) for s in self.graph.arguments]
+        tensors = self._slots.tensors(args, keywords, arguments)
         for index, (value, symbol) in enumerate(
             zip(tensors, self.graph.arguments, strict=True)
         ):
@@ -144,8 +143,20 @@ class ConcreteFunction:
 
 
 class Function:
-    """A Python function that runs as a graph; made by `function`."""
+    """A Python function that runs as a graph; made by `function`.
 
+    Called as the function is. The first call with arguments of a kind (their shapes and dtypes;
+    of what is no tensor, the value) traces a graph, and later ones run it.
+
+    >>> import pullback as pb
+    >>> square = pb.function(lambda x: x * x)
+    >>> square(pb.tensor(3.0)), square(pb.tensor(4.0))
+    (Tensor(9.), Tensor(16.))
+    >>> square.experimental_get_tracing_count()
+    1
+    """
+
+    concrete: type = ConcreteFunction
     graph_tensor: type = GraphTensor
     eager_tensor: type = Tensor
 
@@ -155,7 +166,7 @@ class Function:
     ) -> None:
         self.python_function = python_function
         self.input_signature = None if input_signature is None else tuple(input_signature)
-        self._signature = inspect.signature(python_function)
+        self.signature = inspect.signature(python_function)
         self._reduce = reduce_retracing
         self._found: dict[Any, ConcreteFunction] = {}
         self._wide: dict[Any, list[Space]] = {}
@@ -188,7 +199,7 @@ class Function:
 
     def bound(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Arguments in the places that the function has for them, with its defaults."""
-        found = self._signature.bind(*args, **keywords)
+        found = self.signature.bind(*args, **keywords)
         found.apply_defaults()
         return found
 
@@ -245,7 +256,7 @@ class Function:
     def _fitted(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
         """Arguments as the tensors that `input_signature` describes."""
         assert self.input_signature is not None
-        bound = self._signature.bind(*args, **keywords)
+        bound = self.signature.bind(*args, **keywords)
         import optree
 
         signature: Any = self.input_signature
@@ -264,13 +275,7 @@ class Function:
         return tuple(optree.tree_unflatten(tree, fitted))
 
     def _of(self, value: Any, spec: TensorSpec) -> Any:
-        data = raw(value)
-        if not isinstance(value, Tensor):
-            data = to_array(value)
-            data = adapters[data.__class__].asarray(data, spec.dtype)
-            value = wrap(self.eager_tensor, data)
-        elif isinstance(value, Variable):
-            value = OPS["identity"](value)
+        value = self.tensor_of(value, spec.dtype)
         _, shape, dtype = space_of(value)
         if not spec.takes(shape, dtype):
             raise ArgumentTypeError(
@@ -278,6 +283,15 @@ class Function:
                 f"{dtype}{list(shape or ())}",
             )
         return value
+
+    def tensor_of(self, value: Any, dtype: Any) -> Any:
+        """An argument as a tensor: a variable is read, what is no tensor gets a dtype."""
+        if isinstance(value, Variable):
+            return OPS["identity"](value)
+        if isinstance(value, Tensor):
+            return value
+        data = to_array(value)
+        return wrap(self.eager_tensor, adapters[data.__class__].asarray(data, dtype))
 
     def _concrete(self, given: Given) -> ConcreteFunction:
         outer = current_graph()
@@ -323,8 +337,10 @@ class Function:
         body.closure = Closure(body)
         values = list(given.flat)
         with building(body):
-            for place, (kind, shape, dtype) in zip(given.places, given.specs, strict=True):
-                values[place] = body.argument(shape, dtype, kind, "argument")
+            for place, name, (kind, shape, dtype) in zip(
+                given.places, given.names(), given.specs, strict=True
+            ):
+                values[place] = body.argument(shape, dtype, kind, name)
             args, keywords = given.rebuild(values)
             answer = self.python_function(*args, **keywords)
             flat, rebuild = flatten(answer)
@@ -335,7 +351,7 @@ class Function:
                 f"{len(body.created)} more in a later one",
                 "make them outside, or once: `if self.v is None: self.v = Variable(…)`",
             )
-        return ConcreteFunction(self.name, body, given, outputs, rebuild, self.eager_tensor)
+        return self.concrete(self, body, given, outputs, rebuild)
 
     def _output(self, body: Body, value: Any) -> Any:
         """A returned value as a tensor of the body; what is no number stays as it is."""

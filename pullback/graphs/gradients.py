@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..arrays.symbol import Symbol
 from ..core import backward as _backward
 from ..core import state as _state
+from ..core.answers import listeners, tell
 from ..core.cotangent import accumulate, conjugated
 from ..core.node import Node
 from ..core.op import OPS
@@ -43,7 +45,9 @@ def gradients(
     targets, sources = _tensors(ys, "ys"), _tensors(xs, "xs")
     zero = _unconnected(unconnected_gradients)
     given = _given(grad_ys, targets)
-    graph = targets[0]._data.operation.graph if targets else building("gradients")
+    own = [t._data for t in targets if t._data.__class__ is Symbol]
+    graph = own[0].operation.graph if own else building("gradients")
+    _check_inside(sources, graph, known=bool(own))
     ends = {t._node for t in _tensors(stop_gradients, "stop_gradients")}
     wanted = [x._node for x in sources]
     made = None if overrides is None else _backward.make_overrides(overrides)
@@ -61,9 +65,23 @@ def gradients(
                 cotangents, [n for n in wanted if n is not None], record=True, cls=cls,
                 overrides=_Ends(ends, made) if ends else made,
             )
-            return [_answer(x, found.get(x._node), zero) for x in sources]
+            answers = [_answer(x, found.get(x._node), zero) for x in sources]
         finally:
             _state.restore(before)
+    if listeners():
+        tell("gradients", targets, sources, answers)
+    return answers
+
+
+def _check_inside(sources: Sequence[Any], graph: Any, *, known: bool) -> None:
+    """Raise an `ArgumentError` for a source whose value is in the graph as a constant."""
+    for index, x in enumerate(sources):
+        if x._data.__class__ is not Symbol and (graph.is_constant(x._data) or not known):
+            raise ArgumentError(
+                f"source {index} of gradients", "a tensor of the graph, or a variable",
+                "a tensor from outside, which the graph has as a constant",
+                "make it an argument of the function that is traced, or a variable",
+            )
 
 
 def _answer(x: Any, g: Any, zero: bool) -> Any:

@@ -170,6 +170,10 @@ class Graph:
         self._constants[id(array)] = array, made  # holds it, so that its id stays its own
         return made
 
+    def is_constant(self, array: Any) -> bool:
+        """Whether an array has become a constant of this graph."""
+        return id(array) in self._constants
+
     def constant_for(self, number: Any, operation: Operation) -> Any:
         """A number among an operation's arguments as the constant that it stands for."""
         if isinstance(number, (bool, int, float, complex)):

@@ -83,6 +83,13 @@ class Operation:
     attrs     its keyword arguments; a `Hole` stands for a symbol in them, which is in `extra`
     number    its place in the order of building
     line      the user's line that built it
+
+    >>> import numpy as np
+    >>> from pullback.graphs import Graph, placeholder
+    >>> with Graph().as_default() as graph:
+    ...     y = placeholder(np.float64, [2], name="x") * 2.0
+    >>> y.op.type, y.op.name, [x.name for x in y.op.inputs]
+    ('multiply', 'multiply', ['x:0', 'constant:0'])
     """
 
     __slots__ = (

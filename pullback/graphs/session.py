@@ -20,7 +20,13 @@ _default: ContextVar[Any] = ContextVar("pullback_session", default=None)
 
 
 def get_default_session() -> Any:
-    """The session that `eval()` and `run()` use in this thread, or None."""
+    """The session that `eval()` and `run()` use in this thread, or None.
+
+    >>> from pullback.graphs import Graph
+    >>> with Session(Graph()) as session:
+    ...     get_default_session() is session
+    True
+    """
     return _default.get()
 
 
@@ -101,7 +107,16 @@ class Session:
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
-        """A function of the values of `feed_list` that runs the same fetches again and again."""
+        """A function of the values of `feed_list` that runs the same fetches again and again.
+
+        >>> import pullback as pb
+        >>> from pullback.graphs import Graph, placeholder
+        >>> with Graph().as_default() as graph:
+        ...     x = placeholder(pb.float64, [])
+        ...     y = x * x
+        >>> Session(graph=graph).make_callable(y, [x])(3.0)
+        np.float64(9.0)
+        """
         feeds = list(feed_list or ())
 
         def call(*values: Any) -> Any:
@@ -164,7 +179,19 @@ class Session:
 
 
 class InteractiveSession(Session):
-    """A session that is the default one from now on, until it is closed."""
+    """A session that is the default one from now on, until it is closed: for a notebook.
+
+    >>> import pullback as pb
+    >>> from pullback.graphs import Graph, placeholder
+    >>> graph = Graph()
+    >>> with graph.as_default():
+    ...     x = placeholder(pb.float64, [])
+    ...     y = x * x
+    >>> session = InteractiveSession(graph=graph)
+    >>> y.eval({x: 3.0})
+    np.float64(9.0)
+    >>> session.close()
+    """
 
     def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
         super().__init__(target, graph, config)

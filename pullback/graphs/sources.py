@@ -58,7 +58,19 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
 
 
 def placeholder_with_default(value: Any, shape: Any, name: str | None = None) -> Any:
-    """A tensor that has a value unless another is given when the graph is run."""
+    """A tensor that has a value unless another is given when the graph is run.
+
+    value  an array or number; its dtype is the tensor's
+    shape  of what may be given: None for a length, or for all of it, that may be any
+
+    >>> from pullback.graphs import Graph, Session
+    >>> with Graph().as_default() as graph:
+    ...     x = placeholder_with_default(2.0, [])
+    ...     y = x * x
+    >>> session = Session(graph)
+    >>> session.run(y), session.run(y, {x: 3.0})
+    (np.float64(4.0), np.float64(9.0))
+    """
     graph = building("placeholder_with_default")
     value = raw(value)
     if not hasattr(value, "dtype"):

@@ -122,7 +122,15 @@ def merged(known: Any, shape: Any, name: str) -> Any:
 
 
 class GraphTensor(Symbolic, Tensor):
-    """A tensor of a graph."""
+    """A tensor of a graph: a shape, of which lengths may be unknown, and a dtype; no numbers yet.
+
+    >>> import numpy as np
+    >>> from pullback.graphs import Graph, placeholder
+    >>> with Graph().as_default():
+    ...     x = placeholder(np.float64, [None, 3], name="x")
+    >>> x.mT
+    <Tensor 'matrix_transpose:0' shape=(3, None) dtype=float64>
+    """
 
     __slots__ = ()
 

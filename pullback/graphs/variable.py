@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy
@@ -14,6 +15,7 @@ from ..core.op import OPS
 from ..core.symbols import current_graph
 from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..errors import ArgumentError, InplaceError, SessionError, ShapeError
+from ..variable import reads
 from .operation import Kind
 from .sources import building
 from .tensor import Symbolic
@@ -143,7 +145,7 @@ class GraphVariable(Symbolic, Tensor):
             shape = symbol.shape if validate_shape else None
             self.cell = Cell(label, (shape, symbol.dtype), symbol.kind)
             self.trainable = bool(trainable)
-            self._leaf = Leaf(symbol, _state.TRACED) if is_inexact(symbol) else None
+            self._leaf = self._new_leaf(symbol) if is_inexact(symbol) else None
             self.initial_value = graph.tensor(symbol)
             self.initializer = assigned(graph, self.cell, symbol, "Assign").op
             self.value()  # the read that goes before any assignment
@@ -162,11 +164,17 @@ class GraphVariable(Symbolic, Tensor):
             own = raw(OPS["astype"](own, numpy.dtype(dtype)))
         return own
 
+    def _new_leaf(self, symbol: Symbol) -> Leaf:
+        leaf = Leaf(symbol, _state.TRACED, trainable=self.trainable)
+        leaf.variable = weakref.ref(self)  # a custom gradient is told which variables were read
+        return leaf
+
     def _collections(self) -> list[str]:
         return ["variables", "trainable_variables"] if self.trainable else ["variables"]
 
     @property
     def _data(self) -> Any:
+        reads[0] += 1
         symbol = read(self._place(), self.cell)
         if symbol.face is None:  # whoever meets it, in an operation's inputs, follows the variable
             wrap(self._graph.tensor_class, symbol, self._leaf)
@@ -284,7 +292,18 @@ def _unwritable(variable: GraphVariable) -> InplaceError:
 
 
 def initializer(variables: Any, name: str = "init") -> Any:
-    """The operation that gives variables their initial values."""
+    """The operation that gives variables their initial values.
+
+    >>> import numpy as np
+    >>> from pullback.graphs import Graph, Session
+    >>> with Graph().as_default() as graph:
+    ...     v = GraphVariable(np.ones(2))
+    ...     init = initializer([v])
+    >>> with Session(graph) as session:
+    ...     session.run(init)
+    ...     session.run(v)
+    array([1., 1.])
+    """
     graph = building("variables_initializer")
     with graph.control_dependencies(None):
         return graph.group([v.initializer for v in variables], name)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..arrays import SCALARS, adapters, is_array, library_of, namespace
 from ..core.batching import adapter_of
+from ..core.departures import copied
 from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array
 from ..errors import ArgumentError
@@ -43,7 +44,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """
     array = to_array(data)
     adapter = adapters[array.__class__]
-    return Tensor(adapter.asarray(array, dtype), requires_grad)
+    return copied(data, Tensor(adapter.asarray(array, dtype), requires_grad), "tensor()")
 
 
 def asarray(

@@ -14,6 +14,7 @@ from ..arrays import adapters, is_array, known
 from ..arrays.batched import Batched
 from ..arrays.symbol import Symbol
 from ..core.op import OPS
+from ..core.state import state
 from ..core.tensor import raw, to_list
 from ..errors import ArgumentTypeError, BatchedValueError, PositionError
 
@@ -48,8 +49,20 @@ def _part(part: Any, keep: bool) -> Any:
         data.shape or data.__class__ is Batched or "int" not in str(data.dtype)
         or known(data) is None
     ):
-        return adapters[data.__class__].copy(data) if keep and data is not part else data
+        return _kept(data) if keep and data is not part else data
     return _integer(data)
+
+
+def _kept(data: Any) -> Any:
+    """A copy, which a debug block follows."""
+    made = adapters[data.__class__].copy(data)
+    if state().lines:
+        from ..core.journal import current  # most programs never debug
+
+        journal = current()
+        if journal is not None:
+            journal.copied(data, made)
+    return made
 
 
 def _listed(part: Any) -> Any:

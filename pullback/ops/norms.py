@@ -36,9 +36,9 @@ def pullback_vector_norm(
     size = abs(x)
     if ord in (math.inf, -math.inf):
         share = shared(g, size, out, axis, keepdims)
-        return _over(share, size) * where(size == math.inf, 0, conj(x))
+        return share * _over(where(size == math.inf, 0, conj(x)), size)
     if ord == 1:
-        return _over(kept(g, shape, axis, keepdims), size) * conj(x)
+        return kept(g, shape, axis, keepdims) * _over(conj(x), size)
     # g |x|^(ord-2) x / out^(ord-1), by ratios, which neither overflow nor meet 0 to a power < 0.
     slope = kept(_over(g, out), shape, axis, keepdims)
     ratio = _over(size, kept(out, shape, axis, keepdims))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.departures import detached
 from ..core.op import op
 from ..core.tensor import Tensor
 
@@ -80,4 +81,4 @@ def stop_gradient(x: Any, /) -> Any:
     >>> x.grad
     Tensor(3.)
     """
-    return x.detach() if isinstance(x, Tensor) else x
+    return detached(x, "stop_gradient") if isinstance(x, Tensor) else x

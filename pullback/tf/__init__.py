@@ -6,6 +6,7 @@ Tensors are float32 unless asked otherwise and never mix dtypes. Nothing is diff
 that the core does not differentiate: this package renames and adapts.
 """
 
+from importlib import import_module as _import_module
 from typing import Any
 
 from ..core.symbols import current_graph as _current_graph
@@ -114,6 +115,9 @@ from .variable import *
 
 newaxis = None
 
+__version__ = "2.21.0"
+"""The version of TensorFlow whose names these are."""
+
 
 def executing_eagerly() -> Any:
     """Whether operations run at once: but for while a function is traced.
@@ -122,3 +126,12 @@ def executing_eagerly() -> Any:
     True
     """
     return _current_graph() is None
+
+
+def __getattr__(name: str) -> Any:
+    """Load a part that not everybody needs; say what to use for one that is not here."""
+    if name in ("compat", "v1"):
+        return _import_module(f".{name}", __name__)
+    from .absent import absent
+
+    raise absent(__name__, name)

@@ -1,4 +1,25 @@
-"""`tf.config`: whether functions are traced."""
+"""`tf.config`: whether functions are traced, and what they run on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
 
 from .function import functions_run_eagerly as functions_run_eagerly
 from .function import run_functions_eagerly as run_functions_eagerly
+
+
+class PhysicalDevice(NamedTuple):
+    """A device, as TensorFlow describes it."""
+
+    name: str
+    device_type: str
+
+
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices of a type, of which there is one, the processor: this door's arrays are NumPy's.
+
+    >>> list_physical_devices("GPU"), list_physical_devices()
+    ([], [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')])
+    """
+    only = PhysicalDevice("/physical_device:CPU:0", "CPU")
+    return [only] if device_type in (None, "CPU") else []

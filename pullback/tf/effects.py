@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -151,12 +152,17 @@ def py_function(
     inp   the tensors it is handed
     Tout  the dtype, or the list of dtypes, of what it returns
 
+    Without `func` it is a decorator: `@tf.py_function(Tout=tf.float32)`.
+
     >>> from pullback import tf
     >>> tf.py_function(lambda x: x * x, [tf.constant(3.0)], tf.float32).numpy()
     np.float32(9.0)
     """
+    if func is None:
+        return _decorator(py_function, Tout=Tout, name=name)
+
     def call(*tensors: Any) -> Any:
-        found = func(*tensors)  # type: ignore[misc]
+        found = func(*tensors)
         return mapped(lambda v: v if isinstance(v, Tensor) else as_tensor(v), found)
 
     return _py.py_function(call, mapped(convert_to_tensor, list(inp)), _dtypes(Tout), name, Tensor)
@@ -168,17 +174,35 @@ def numpy_function(
 ) -> Any:
     """What a function of NumPy arrays returns, whenever this runs; it has no gradient.
 
+    Without `func` it is a decorator: `@tf.numpy_function(Tout=tf.float32)`.
+
     >>> import numpy as np
     >>> from pullback import tf
     >>> tf.numpy_function(np.sort, [tf.constant([2.0, 1.0])], tf.float32).numpy()
     array([1., 2.], dtype=float32)
     """
+    if func is None:
+        return _decorator(numpy_function, Tout=Tout, stateful=stateful, name=name)
+
     def call(*arrays: Any) -> Any:
-        found = func(*arrays)  # type: ignore[misc]
+        found = func(*arrays)
         return mapped(lambda v: v if hasattr(v, "dtype") else raw(as_tensor(v)), found)
 
     return _py.numpy_function(call, mapped(convert_to_tensor, list(inp)), _dtypes(Tout), stateful,
                               name)
+
+
+def _decorator(function: Callable[..., Any], **keywords: Any) -> Any:
+    """What makes a Python function one that `py_function` or `numpy_function` calls."""
+
+    def decorate(func: Callable[..., Any]) -> Any:
+        @functools.wraps(func)
+        def call(*inp: Any) -> Any:
+            return function(func, inp, **keywords)
+
+        return call
+
+    return decorate
 
 
 def _dtypes(wanted: Any) -> Any:

@@ -46,7 +46,7 @@ def named(call: Any, name: str, function: Any) -> Any:
     """The call under a name, with the first line of what the core says of its function."""
     call.__name__ = call.__qualname__ = name
     first = (function.__doc__ or "").partition("\n")[0] if function is not None else ""
-    call.__doc__ = f"{first or name}\n\nSee `pullback.{name}`."
+    call.__doc__ = f"{first or name}\n\nSee `pullback.{getattr(function, '__name__', name)}`."
     if hasattr(function, "op"):
         call.op = function.op
     return call

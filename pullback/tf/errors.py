@@ -15,6 +15,7 @@ from ..errors import (
     PullbackError,
     SessionError,
     ShapeError,
+    SymbolError,
     UnknownNameError,
 )
 
@@ -93,6 +94,10 @@ UnimplementedError = _family("UnimplementedError", UNIMPLEMENTED, "Something is 
 UnknownError = _family("UnknownError", UNKNOWN, "An error of which nothing is known.")
 
 
+class NoValueError(SymbolError, AttributeError):
+    """A tensor of a graph was asked for what only values have."""
+
+
 class _InvalidDtype(InvalidArgumentError, DtypeError):
     """Dtypes differ, or an operation has no kernel for one."""
 
@@ -103,6 +108,10 @@ class _InvalidShape(InvalidArgumentError, ShapeError):
 
 class _InvalidPosition(InvalidArgumentError, PositionError):
     """An index or an axis that is not there."""
+
+
+for _kind in (_InvalidDtype, _InvalidShape, _InvalidPosition):
+    _kind.__name__ = _kind.__qualname__ = "InvalidArgumentError"  # what to catch
 
 
 def invalid(

@@ -9,10 +9,12 @@ from typing import Any
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import wrap
 from ..graphs import TensorSpec as CoreSpec
+from ..graphs.function import ConcreteFunction
 from ..graphs.function import Function as CoreFunction
 from ..graphs.tensor import Symbolic
+from .convert import checked
 from .dtypes import array_dtype, as_dtype
-from .tensor import Tensor
+from .tensor import Tensor, Valueless
 from .values import array_of
 
 __all__ = ["TensorSpec", "function"]
@@ -20,11 +22,12 @@ __all__ = ["TensorSpec", "function"]
 _eagerly = [False]
 
 
-class GraphTensor(Symbolic, Tensor):
+class GraphTensor(Valueless, Symbolic, Tensor):
     """A tensor of this door while a function is traced: a shape, a dtype and a name, no value."""
 
     __slots__ = ()
     __hash__ = CoreTensor.__hash__
+    __repr__ = Tensor.__repr__
 
 
 GraphTensor._out = GraphTensor
@@ -55,9 +58,16 @@ class TensorSpec(CoreSpec):
         return self.takes(tuple(value.shape), array_dtype(value.dtype))
 
 
+class Concrete(ConcreteFunction):
+    """A function traced for one kind of arguments; see the core's."""
+
+    __call__ = checked(ConcreteFunction.__call__)
+
+
 class Function(CoreFunction):
     """A Python function that runs as a graph; made by `tf.function`."""
 
+    concrete = Concrete
     graph_tensor = GraphTensor
     eager_tensor = Tensor
 
@@ -67,10 +77,11 @@ class Function(CoreFunction):
             return self.python_function(*args, **keywords)
         return super().__call__(*args, **keywords)
 
-    def _of(self, value: Any, spec: CoreSpec) -> Any:
+    def tensor_of(self, value: Any, dtype: Any) -> Any:
+        """An argument as a tensor; see the core's."""
         if not isinstance(value, CoreTensor):
-            value = wrap(Tensor, array_of(value, spec.dtype))
-        return super()._of(value, spec)
+            value = wrap(Tensor, array_of(value, dtype))
+        return super().tensor_of(value, dtype)
 
     def _number(self, value: Any) -> Any:
         return array_of(value)

@@ -12,7 +12,7 @@ from ..core.tensor import is_inexact
 from ..custom.gradient import custom_gradient as custom_gradient
 from ..custom.override import override_gradient as _core_override
 from ..custom.override import register_gradient as RegisterGradient
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ArgumentTypeError
 from ..tape import GradientTape as CoreTape
 from ..trees import flatten, leaves
 from .indexed_slices import Slices, Sparse, slicewise
@@ -31,6 +31,29 @@ _TYPES = {
     "BroadcastTo": "broadcast_to", "Tile": "tile",
 }
 """Types of TensorFlow's operations that are not the core's names in another spelling."""
+
+
+def gradient_under(name: Any) -> Any:
+    """The gradient that TensorFlow has under a type, where it fits other operations too.
+
+    That is `"Identity"`'s, the usual one for a straight-through estimator. Anything else, and a
+    name that was registered, is handed through.
+
+    >>> gradient_under("Identity")(None, 2.0), gradient_under("Doctest.Other")
+    (2.0, 'Doctest.Other')
+    """
+    return _identity if isinstance(name, str) and name == "Identity" else name
+
+
+def _identity(op: Any, gradient: Any) -> Any:
+    return gradient
+
+
+def _named(overrides: Any) -> Any:
+    """{operation: rule} with the core's names in the place of TensorFlow's types."""
+    if not isinstance(overrides, Mapping):
+        return overrides
+    return {_core_name(k): gradient_under(v) for k, v in overrides.items()}
 
 
 def _core_name(key: Any) -> Any:
@@ -96,10 +119,11 @@ class GradientTape(CoreTape):
         Of a variable or watched tensor that only `tf.gather` and `tf.nn.embedding_lookup` were
         asked of, the gradient is `tf.IndexedSlices`; with `dense=True` it is a tensor.
 
-        Raises `ArgumentError` (a `ValueError`) for a target or a source that is no tensor.
+        Raises `ArgumentTypeError` (a `TypeError`) for a target or a source that is no tensor.
         """
-        if isinstance(overrides, Mapping):
-            overrides = {_core_name(k): v for k, v in overrides.items()}
+        if any(t is None for t in leaves(target)):
+            raise ArgumentTypeError("target of tape.gradient", "tensors", "None",
+                                    "return the value from the function that computes it")
         flat, rebuild = flatten(sources)
         exact = [isinstance(s, CoreTensor) and not is_inexact(s._data) for s in flat]
         for s, left_out in zip(flat, exact, strict=True):
@@ -116,7 +140,7 @@ class GradientTape(CoreTape):
         return rebuild([None if left_out else next(found) for left_out in exact])
 
     def _rules(self, overrides: Any) -> Any:
-        rules = super()._rules(overrides)
+        rules = super()._rules(_named(overrides))
         return Sparse(set(self._slicewise), rules) if self._slicewise else rules
 
     def _answer(self, source: Any, node: Any, found: dict[Any, Any], zero: bool) -> Any:
@@ -146,6 +170,4 @@ class override_gradient(_core_override):
     """
 
     def __init__(self, overrides: Mapping[Any, Any]) -> None:
-        if isinstance(overrides, Mapping):
-            overrides = {_core_name(k): v for k, v in overrides.items()}
-        super().__init__(overrides)
+        super().__init__(_named(overrides))

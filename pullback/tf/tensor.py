@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 import numpy
 
 from ..arrays.batched import Batched
+from ..arrays.symbol import Symbol
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
 from ..errors import ArgumentTypeError
 from ..ops.indexing import getitem
 from . import strict
 from .dtypes import DType, _known, as_dtype
-from .errors import translated, wrong_dtype
+from .errors import NoValueError, translated, wrong_dtype
 from .shapes import TensorShape, shape_known
 from .values import array_of, like
 
@@ -216,17 +217,43 @@ class Tensor(Members, CoreTensor):
         return made
 
     def __repr__(self) -> str:
-        if isinstance(self._data, Batched):
-            return f"<tf.Tensor: {self._data!r}>"
+        data = self._data
+        if isinstance(data, Batched):
+            return f"<tf.Tensor: {data!r}>"
+        if data.__class__ is Symbol:
+            return f"<tf.Tensor {data.name!r} shape={self.shape} dtype={self.dtype.name}>"
         value = self.numpy()
         text = repr(value) if self._data.shape else str(value)
         break_ = "\n" if "\n" in text else ""
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={break_}{text}>"
 
     def __str__(self) -> str:
-        if isinstance(self._data, Batched):
+        data = self._data
+        if isinstance(data, Batched):
             return repr(self)
-        return f"tf.Tensor({self.numpy()!s}, shape={self.shape}, dtype={self.dtype.name})"
+        if data.__class__ is Symbol:
+            return f'Tensor("{data.name}", shape={self.shape}, dtype={self.dtype.name})'
+        text = str(self.numpy())
+        break_ = "\n" if "\n" in text else ""
+        return f"tf.Tensor({break_}{text}, shape={self.shape}, dtype={self.dtype.name})"
 
 
 Tensor._out = Tensor
+
+
+class Valueless:
+    """What a tensor of a graph lacks: `numpy`, so that `hasattr` says so."""
+
+    __slots__ = ()
+
+    @property
+    def numpy(self) -> Any:
+        """An error, which is an `AttributeError` too: there is no value until the graph runs."""
+        own: Any = self
+        if own._data.__class__ is not Symbol:
+            return Tensor.numpy.__get__(self)
+        raise NoValueError(
+            f".numpy() of {own._data.name!r}", "a value",
+            "a tensor of a graph, which has none until it is run",
+            "return it from the function, or run the graph, and take the value of the result",
+        )

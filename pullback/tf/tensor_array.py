@@ -192,8 +192,12 @@ class TensorArray:
 
     # Inside -----------------------------------------------------------------------------------
 
+    def _kind(self) -> type:
+        """The class of what is made of it."""
+        return type(self)
+
     def _copy(self, whole: Any = None) -> TensorArray:
-        made = TensorArray.__new__(TensorArray)
+        made: Any = object.__new__(self._kind())
         made.__dict__.update(self.__dict__)
         made._read = set(self._read)
         if whole is not None:
@@ -345,6 +349,9 @@ class _Probe(TensorArray):
     def __init__(self, array: TensorArray) -> None:
         self.__dict__.update(array._copy().__dict__)
         self.seen = self._shape
+
+    def _kind(self) -> type:
+        return TensorArray
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         """Learn the shape."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from ..core.departures import copied
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError, InplaceError
@@ -81,6 +82,7 @@ class Variable(Members, SparseUpdates, CoreVariable):
             raise ArgumentError("tf.Variable", f"a value of shape {shape_of(shape)}",
                                 f"shape {tuple(array.shape)}")
         super().__init__(array, trainable is not False, scoped(name or "Variable"))
+        copied(initial_value, self, "Variable()")
         self.constraint = constraint
 
     @property
@@ -111,7 +113,7 @@ class Variable(Members, SparseUpdates, CoreVariable):
 
         Raises `ArgumentError` (a `ValueError`) for a tensor of another dtype or another shape.
         """
-        return self._put(self._given(value), None)
+        return copied(value, self._put(self._given(value), None), "assign")
 
     def assign_add(
         self, delta: Any, use_locking: bool = False, name: str | None = None,
@@ -130,7 +132,7 @@ class Variable(Members, SparseUpdates, CoreVariable):
     def _changed(self, delta: Any, operation: str) -> Any:
         array = self._given(delta)
         try:
-            return self._put(array, operation)
+            return copied(delta, self._put(array, operation), "assign")
         except ArgumentError as error:
             raise translated(error, operation) from None
 

@@ -111,6 +111,7 @@ class _Call(ByStep):
         self.draws = Draws()
         self.flat, self.rebuild = flatten((args, keywords))
         level = self.level = _state.state().mode & ~_state.SPECIAL
+        self.lines = _state.state().lines
         nodes = [x._node if isinstance(x, Tensor) else None for x in self.flat]
         self.tracked = [
             i for i, n in enumerate(nodes)
@@ -193,7 +194,7 @@ class _Call(ByStep):
         seen, own = self._arguments(node, linked=record)
         # What was followed in the first run, by whatever tapes were open then.
         watching = self.level if self.level > _state.REQUIRED else 0
-        before = _state.change(enabled=True, watching=watching, tapes=())
+        before = _state.change(enabled=True, watching=watching, tapes=(), lines=self.lines)
         if not record:
             _state.change(accumulators=())
         try:

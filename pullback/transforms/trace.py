@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, Final
 
 from ..arrays import SCALARS, is_array
@@ -15,7 +16,7 @@ from ..core.closing import is_older
 from ..core.cotangent import conjugated, is_complex, wrapped
 from ..core.forward import fresh, released
 from ..core.node import Node, number
-from ..core.pull import pull, reached_ends
+from ..core.pull import pull, reached_ends, reads_more
 from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..errors import (
     ArgumentError,
@@ -29,6 +30,8 @@ from ..trees import Present, Rebuild, flatten, leaves, mapped
 
 Argnums = int | Sequence[int]
 END: Final = math.inf
+_inside: ContextVar[bool] = ContextVar("pullback_inside", default=False)
+"""Whether the function of a transformation is running."""
 
 
 class Trace:
@@ -59,9 +62,11 @@ class Trace:
         self.start = number()
         self.departures, token = departures.follow()
         before = _state.recording(fresh=False)
+        inside = _inside.set(True)
         try:
             out = fun(*seen, **keywords)
         finally:
+            _inside.reset(inside)
             _state.restore(before)
             departures.unfollow(token)
         self.aux = None
@@ -119,6 +124,13 @@ class Trace:
             for e in ends
         )
 
+    def _reads_more(self, level: int) -> bool:
+        """Whether a rule may read what another transformation or a tape around this one follows."""
+        if not _inside.get() and level < _state.ALL:
+            return False
+        roots = {o._node: None for o in self.outs if o._node is not None}
+        return reads_more(roots, [(self.start, END)])
+
     def released(self, outer: bool | None = None) -> list[Any]:
         """The outputs, without the history that ends at leaves of this call only."""
         outer = self.is_outer() if outer is None else outer
@@ -140,7 +152,7 @@ class Trace:
         outer = (self.is_outer() if outer is None else outer) or any(
             isinstance(g, Tensor) and g._node is not None and g._node.level <= level
             for g in cotangents
-        )
+        ) or self._reads_more(level)
         record = outer or bool(now.accumulators)
         for out, g in zip(self.outs, cotangents, strict=True):
             node = out._node

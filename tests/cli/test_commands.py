@@ -183,8 +183,10 @@ def test_only_some_commands_hand_on_what_they_do_not_know() -> None:
 
 def test_profile(tmp_path: Path, capsys: Any) -> None:
     script = tmp_path / "script.py"
+    (tmp_path / "beside_it.py").write_text("")
+    before = list(sys.path)
     script.write_text(
-        "import sys, pullback as pb\n"
+        "import sys, beside_it, pullback as pb\n"
         "x = pb.tensor([1.0, 2.0], requires_grad=True)\n"
         "pb.sum(pb.tanh(x)).backward()\n"
         "sys.exit(int(sys.argv[1]))\n"
@@ -193,3 +195,4 @@ def test_profile(tmp_path: Path, capsys: Any) -> None:
     assert main(["profile", "--trace", str(trace), str(script), "3"]) == 3
     assert "tanh" in capsys.readouterr().out
     assert json.loads(trace.read_text())["traceEvents"]
+    assert sys.path == before

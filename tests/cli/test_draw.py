@@ -31,7 +31,7 @@ def function(tmp_path: Path, monkeypatch: Any) -> str:
 def test_the_table_names_functions_lines_and_cuts(function: str, capsys: Any) -> None:
     assert main(["draw", function, *ARGS]) == 0
     table = capsys.readouterr().out
-    for told in ("argument 0", "argument 1", "loss()", "drawn_layers.py:5", "float64 [3, 2]",
+    for told in ("▷ x_", "▷ w_", "loss()", "drawn_layers.py:5", "float64 [3, 2]",
                  "✂ detach"):
         assert told in table
 

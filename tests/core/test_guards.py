@@ -112,6 +112,44 @@ def test_in_a_vmap_a_grad_and_a_recorded_pull() -> None:
             pb.hessian(lambda x: pb.sum(pb.sqrt(x)))(pb.tensor([1.0, 0.0]))
 
 
+def test_what_a_traced_function_gives_is_looked_at_for_nan() -> None:
+    root = pb.function(lambda x: pb.sqrt(x))
+    masked = pb.function(lambda x: pb.softmax(pb.where(x > 0, x, -np.inf)))
+    root(tracked(1.0))
+    with pb.debug(nan=True, inf=True):
+        pb.sum(masked(tracked(1.0, -1.0))).backward()
+        with pytest.raises(AnomalyError, match=r"(?s)function .*test_guards.*nan at index \(0,\)"):
+            root(tracked(-1.0))
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Adagrad", "LBFGS"])
+def test_steps_of_optimizers_are_no_alarm(name: str) -> None:
+    w = pb.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = getattr(pb.optim, name)([w])
+    kept = []
+
+    def loss() -> Any:
+        optimizer.zero_grad()
+        kept.append(pb.sum((w - 3.0) ** 2 * w))
+        kept[-1].backward()
+        return kept[-1]
+
+    with pb.debug(nan=True, inf=True, inplace=True):
+        for _ in range(3):
+            optimizer.step(loss) if name == "LBFGS" else (loss(), optimizer.step())
+
+
+def test_minus_infinity_is_no_alarm_where_it_stands_for_nothing() -> None:
+    mask = pb.tensor([[True, False], [True, True]])
+    with pb.debug(nan=True, inf=True):
+        scores = pb.where(mask, tracked(1.0, 2.0), -np.inf)
+        pb.sum(pb.softmax(scores) * tracked(1.0, 2.0)).backward(retain_graph=True)
+        pb.sum(pb.logsumexp(scores, axis=1)).backward(retain_graph=True)
+        pb.log_softmax(scores)[0, 0].backward()
+        np.max(tracked(1.0, 2.0), initial=-np.inf).backward()
+        pb.sum(pb.logaddexp(tracked(1.0, 2.0), pb.tensor([-np.inf, 0.0]))).backward()
+
+
 def test_nothing_is_left_behind_by_an_exception() -> None:
     x = tracked(0.0)
     with pytest.raises(ZeroDivisionError), pb.debug(nan=True, inf=True, inplace=True):

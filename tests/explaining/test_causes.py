@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import inspect
 import math
+import re
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy
 import pytest
 
 import pullback as pb
+from pullback.errors import GraphFreedError
 from pullback.explaining import CAUSES, Explanation, explain
+from pullback.explaining.causes import CURES
 
 Program = Callable[[], Explanation]
 PROGRAMS: dict[str, tuple[Program, str]] = {}
@@ -113,6 +117,8 @@ def freed() -> Explanation:
     x = two()
     y = pb.sum(x * x)
     y.backward()
+    with pytest.raises(GraphFreedError):
+        y.backward()
     return explain(y, x)
 
 
@@ -191,6 +197,30 @@ def overflow() -> Explanation:
     return explain(pb.sum(y), x)
 
 
+@program("domain", "sqrt")
+def root_of_a_negative_number() -> Explanation:
+    x = two(-1.0, 1.0)
+    with silent():
+        y = pb.sqrt(x)  # HERE
+        return explain(pb.sum(y), x)
+
+
+@program("overflow", "pow")
+def power() -> Explanation:
+    x = two(1e200, 1.0)
+    with silent():
+        y = x**4  # HERE
+        return explain(pb.sum(y), x)
+
+
+@program("log(0)", "log")
+def inside_a_product() -> Explanation:
+    x = two(0.0, 1.0)
+    with silent():
+        y = x * pb.log(x)  # HERE
+        return explain(pb.sum(y), x)
+
+
 @program("log(0)", "log")
 def log_of_zero() -> Explanation:
     x = two(0.0, 1.0)
@@ -255,3 +285,10 @@ def test_nothing_changes_and_hooks_do_not_run() -> None:
     y.backward()
     assert x.grad.tolist() == [2.0, 4.0]
     assert len(ran) == 1
+
+
+def test_names_in_the_cures_exist() -> None:
+    names = {name for cure in CURES.values() for name in re.findall(r"\bpb\.([\w.]+)", cure)}
+    assert "leaky_relu" in names
+    for name in names:
+        attrgetter(name)(pb)

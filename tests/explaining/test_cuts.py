@@ -42,6 +42,36 @@ def test_cuts_and_journal_keep_nothing_alive() -> None:
     assert [e.operation for e in journal.events.values() if e.operation] == ["exp", "multiply"]
 
 
+def test_what_a_pull_let_go_of_lives_as_long_as_the_graph() -> None:
+    x = pb.tensor(numpy.ones(3), requires_grad=True)
+    with pb.debug():
+        y = pb.exp(x)
+        z = pb.sum(y * y)
+        z.backward()
+    seen = [ref(y.data), ref(z.node)]
+    del y
+    assert seen[0]() is not None
+    del z
+    gc.collect()
+    assert [s() for s in seen] == [None, None]
+
+
+def test_a_cut_knows_whether_it_knows_what_it_came_from() -> None:
+    x = pb.tensor([1.0, 2.0], requires_grad=True)
+    cuts.forget()
+    y = pb.sin(pb.cos(pb.exp(x)))
+    y.detach()
+    (cut,) = cuts.cuts()
+    assert cut.whole
+    del y
+    (cut,) = cuts.cuts()
+    assert not cut.whole
+    cuts.forget()
+    (x * 2.0).detach()
+    (cut,) = cuts.cuts()
+    assert cut.whole
+
+
 def test_another_thread_has_cuts_of_its_own() -> None:
     x = pb.tensor([1.0], requires_grad=True)
     cuts.forget()

@@ -42,6 +42,29 @@ for _ in range(3):
     optimizer.step()
     print(loss.item(), (x @ w).detach().numpy().shape)
 """,
+    "two networks": """
+import pullback.torch as torch
+maker, judge = torch.nn.Linear(2, 3), torch.nn.Linear(3, 1)
+steps = [torch.optim.SGD(m.parameters(), lr=0.1) for m in (maker, judge)]
+for _ in range(2):
+    made = maker(torch.randn(4, 2))
+    loss = judge(made.detach()).sigmoid().mean()
+    steps[1].zero_grad(); loss.backward(); steps[1].step()
+    loss = -judge(made).mean()
+    steps[0].zero_grad(); loss.backward(); steps[0].step()
+    print(loss.item())
+""",
+    "straight through": """
+import pullback as pb
+w = pb.tensor([0.3, 1.7], requires_grad=True)
+for _ in range(3):
+    q = w + pb.stop_gradient(pb.round(w) - w)
+    loss = pb.sum((q - 2.0) ** 2 * (w > 0))
+    loss.backward()
+    with pb.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+""",
     "grad": """
 import pullback as pb
 w = pb.tensor([1.0, 2.0])

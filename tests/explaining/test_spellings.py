@@ -139,16 +139,6 @@ def recording_stopped() -> Explanation:
     return tape.explain(z, x)
 
 
-@program("freed")
-def tape_asked_twice() -> Explanation:
-    x = pb.tensor([1.0, 2.0])
-    with pb.GradientTape() as tape:
-        tape.watch(x)
-        z = pb.sum(x * x)
-    tape.gradient(z, x)
-    return tape.explain(z, x)
-
-
 @program("fine")
 def persistent_tape_asked_twice() -> Explanation:
     x = pb.tensor([1.0, 2.0])
@@ -203,7 +193,7 @@ def tensorflow_step_that_makes_a_new_tensor() -> Explanation:
     return tape.explain(y, w)
 
 
-@program("stopped", "detach")
+@program("stopped", "stop_gradient")
 def tensorflow_stop_gradient() -> Explanation:
     w = tf.Variable([1.0, 2.0])
     with tf.GradientTape() as tape:

@@ -169,7 +169,7 @@ def test_the_concrete_function_is_a_graph() -> None:
     assert close(found(X, W), network(X, W))
     with pytest.raises(pb.errors.ArgumentError, match="argument 0 of <ConcreteFunction network"):
         found(W, W)
-    with pytest.raises(pb.errors.ArgumentError, match="2 tensors"):
+    with pytest.raises(pb.errors.ArgumentTypeError, match="2 tensors"):
         found(X)
     assert traced.get_concrete_function(TensorSpec([4, 3]), TensorSpec([3, 2])) is found
     by_spec = function(network).get_concrete_function(TensorSpec([None, 3]), TensorSpec([3, 2]))

@@ -14,14 +14,12 @@ from tests.graphs.test_draw import layers
 
 CHROMIUM = shutil.which("chromium")
 
-SAY = """<script>
-addEventListener("load", () => {
-  const said = document.createElement("pre");
-  said.id = "said";
-  said.textContent = JSON.stringify((() => { %s })());
-  document.body.append(said);
-});
-</script>"""
+SAY = """
+const said = document.createElement("pre");
+said.id = "said";
+said.textContent = JSON.stringify((() => { %s })());
+document.body.append(said);
+"""
 
 PLACES = """
 const seen = [...document.querySelectorAll("#boxes > g")].filter((g) => g.style.display !== "none");
@@ -34,7 +32,8 @@ return [seen.map((g) => [g.firstElementChild.dataset.key || g.firstElementChild.
 def said(picture: Picture, closed, program: str, folder):
     """What a program that is put into the page returns."""
     path = folder / "page.html"
-    path.write_text(page(picture, closed).replace("</body>", SAY % program + "</body>"), "utf-8")
+    before, end, after = page(picture, closed).rpartition("</script>")
+    path.write_text(before + SAY % program + end + after, "utf-8")
     done = subprocess.run(
         [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,800",
          f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=3000", "--dump-dom",

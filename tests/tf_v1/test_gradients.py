@@ -261,3 +261,86 @@ def test_dropout_is_drawn_each_run(tf: Any) -> None:
     assert not np.array_equal(a, b)
     assert 0.7 < (a > 0).mean() < 0.9
     np.testing.assert_allclose(value, slope)
+
+
+def test_a_custom_gradient_is_told_of_the_variables_it_reads(tf: Any) -> None:
+    w = tf.get_variable("w", [3], initializer=tf.constant_initializer([2.0, 3.0, 5.0]),
+                        use_resource=True)
+    idle = tf.get_variable("idle", [3], trainable=False, use_resource=True)
+    told = []
+
+    def layer(grad: Any) -> Any:
+        @tf.custom_gradient
+        def call(x: Any) -> Any:
+            return x * w + tf.stop_gradient(idle) * 0.0, grad(x)
+
+        return call
+
+    def knows(x: Any) -> Any:
+        def grad(dy: Any, variables: Any = None) -> Any:
+            told.append(variables)
+            return dy * w, [dy * x * 10.0]
+
+        return grad
+
+    x = tf.placeholder(tf.float32, [3])
+    y = layer(knows)(x) * x
+    answers = run(tf, [*tf.gradients(y, [x, w])], {x: [1.0, -1.0, 2.0]})
+    (only,) = told[0]
+    assert only is w
+    np.testing.assert_allclose(answers[0], [4.0, -6.0, 20.0])
+    np.testing.assert_allclose(answers[1], [10.0, 10.0, 40.0])
+    with pytest.raises(TypeError, match="variables"):
+        layer(lambda x: lambda dy: dy * w)(x)
+
+
+@pytest.mark.parametrize(("type_name", "function"), [
+    ("Sign", "sign"), ("Round", "round"), ("Floor", "floor"), ("Ceil", "ceil"),
+    ("Relu6", "nn.relu6"),
+])
+def test_the_gradient_of_identity_in_the_place_of_another(
+    tf: Any, type_name: str, function: str
+) -> None:
+    """What straight-through estimators, binary networks and quantisers of TensorFlow 1 do."""
+    call = tf.nn.relu6 if function == "nn.relu6" else getattr(tf, function)
+    x = tf.placeholder(tf.float32, [4])
+    with tf.get_default_graph().gradient_override_map({type_name: "Identity"}):
+        y = call(x * 2.0)
+    plain = call(x)
+    dx, dplain = tf.gradients(y * [1.0, 2.0, 3.0, 4.0], x)[0], tf.gradients(plain, x)[0]
+    point = {x: [-1.3, 0.2, 7.5, 0.8]}
+    np.testing.assert_allclose(run(tf, dx, point), [2.0, 4.0, 6.0, 8.0])
+    if dplain is not None:
+        assert not np.allclose(run(tf, dplain, point), 1.0)
+
+
+def test_a_python_function_with_a_gradient_by_both_of_its_types(tf: Any, register: Any) -> None:
+    def call(function: Any, x: Any, stateful: bool) -> Any:
+        name = register(lambda op, g: g * op.inputs[0] * 10.0)
+        types = {"PyFunc": name, "PyFuncStateless": name}
+        with tf.get_default_graph().gradient_override_map(types):
+            return tf.py_func(function, [x], tf.float32, stateful=stateful)
+
+    x = tf.placeholder(tf.float32, [2])
+    for stateful in (True, False):
+        y = call(lambda a: np.floor(a), x, stateful)
+        got = run(tf, [y, tf.gradients(y, x)[0]], {x: [1.5, -0.5]})
+        np.testing.assert_allclose(got, [[1.0, -1.0], [15.0, -5.0]])
+
+
+def test_average_gradients_asks_for_slices(tf: Any) -> None:
+    v = tf.get_variable("v", [4], use_resource=True)
+    (g,) = tf.gradients(v * v, v)
+    assert not isinstance(g, tf.IndexedSlices)
+
+
+def test_the_path_that_programs_of_tensorflow_2_have_for_it() -> None:
+    import pullback.tf as tf2
+    import pullback.tf.compat.v1 as compat
+    import pullback.tf.v1 as v1
+
+    assert compat is v1
+    assert tf2.compat.v1 is v1
+    assert tf2.v1 is v1
+    with pytest.raises(AttributeError, match="no attribute 'v2'"):
+        _ = tf2.compat.v2

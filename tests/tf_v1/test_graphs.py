@@ -365,3 +365,35 @@ def test_functions_of_numpy(tf: Any) -> None:
         got = sess.run([y, dx], {x: [3.0, 1.0]})
     assert np.array_equal(got[0], [1.0, 3.0])
     assert np.array_equal(got[1], [10.0, 10.0])
+
+
+def test_loops_carry_tensor_arrays(tf: Any) -> None:
+    x = tf.placeholder(tf.float32, [None, 2])
+    steps = tf.shape(x)[0]
+    states = tf.TensorArray(tf.float32, size=steps, element_shape=[2])
+    given = tf.TensorArray(tf.float32, size=steps).unstack(x)
+
+    def body(i: Any, h: Any, states: Any) -> Any:
+        h = tf.tanh(0.5 * h + given.read(i))
+        return i + 1, h, states.write(i, h)
+
+    _, last, states = tf.while_loop(
+        lambda i, h, states: i < steps, body, [0, tf.zeros([2]), states]
+    )
+    every = states.stack()
+    (dx,) = tf.gradients(tf.reduce_sum(every * every), x)
+    assert isinstance(every, tf.Tensor)
+    points = np.array([[0.1, -0.4], [0.7, 0.2], [-0.3, 0.6]], np.float32)
+    hidden, wanted = np.zeros(2), []
+    for row in points:
+        hidden = np.tanh(0.5 * hidden + row)
+        wanted.append(hidden)
+    with tf.Session() as sess:
+        got, end, slope, count = sess.run([every, last, dx, states.size()], {x: points})
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+    np.testing.assert_allclose(end, wanted[-1], rtol=1e-5)
+    through = np.zeros(2)
+    for i in reversed(range(3)):
+        through = (2 * wanted[i] + 0.5 * through) * (1 - wanted[i] ** 2)
+        np.testing.assert_allclose(slope[i], through, rtol=1e-4)
+    assert count == 3

@@ -11,6 +11,7 @@ from ...graphs.operation import Operation as Operation
 from .. import nest as nest
 from ..convert import is_tensor as is_tensor
 from ..dtypes import *
+from ..indexed_slices import IndexedSlices as IndexedSlices
 from ..shapes import TensorShape as TensorShape
 from . import errors as errors
 from . import initializers as initializers
@@ -55,7 +56,18 @@ from .shapes import Dimension as Dimension
 from .shapes import dimension_at_index as dimension_at_index
 from .shapes import dimension_value as dimension_value
 from .tensor import *
+from .tensor_array import *
 from .variable import *
 
 globals().update(_FUNCTIONS)
 newaxis = None
+
+__version__ = "2.21.0"
+"""The version of TensorFlow whose `compat.v1` these names are."""
+
+
+def __getattr__(name: str) -> object:
+    """Say what to use for a part of TensorFlow that is not here."""
+    from ..absent import absent
+
+    raise absent(__name__, name)

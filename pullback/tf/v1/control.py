@@ -17,6 +17,7 @@ from .. import strict
 from ..convert import as_tensor, matched, operand
 from ..dtypes import array_dtype
 from ..shapes import TensorShape
+from ..tensor_array import Carried, TensorArray
 from .arrays import convert_to_tensor, identity
 from .functions import _older
 from .graph import graph_for, opened
@@ -35,7 +36,9 @@ __all__ = [
 def _tensors(graph: Any, values: Any) -> Any:
     """Numbers and arrays in a nesting as tensors of a graph."""
     with opened(graph):
-        return mapped(lambda v: in_graph(graph, as_tensor(v)), values)
+        return mapped(
+            lambda v: v if isinstance(v, TensorArray) else in_graph(graph, as_tensor(v)), values
+        )
 
 
 def cond(
@@ -90,8 +93,9 @@ def while_loop(
 ) -> Any:
     """What loop_vars have become when `cond` of them is no longer true.
 
-    One loop variable comes back by itself, unless `return_same_structure`. It differentiates to
-    any order. `parallel_iterations`, `back_prop` and `swap_memory` are taken and change nothing.
+    One loop variable comes back by itself, unless `return_same_structure`. Loop variables may be
+    `TensorArray`s. It differentiates to any order. `parallel_iterations`, `back_prop` and
+    `swap_memory` are taken and change nothing.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -104,8 +108,13 @@ def while_loop(
     start = _tensors(graph, loop_vars)
     shapes = None if shape_invariants is None else _shapes(shape_invariants)
     with opened(graph):
-        found = _while.while_loop(cond, body, start, maximum_iterations, shapes,
-                                  name or "while_loop")
+        carried = Carried(graph, start, body)
+        found = carried.opened(_while.while_loop(
+            carried.asking(cond), carried.turning(body), carried.start, maximum_iterations,
+            carried.invariants(shapes), name or "while_loop",
+        )) if carried.arrays else _while.while_loop(
+            cond, body, start, maximum_iterations, shapes, name or "while_loop"
+        )
     one = isinstance(found, (list, tuple)) and len(found) == 1
     return found[0] if one and not return_same_structure else found
 

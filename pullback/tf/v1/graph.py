@@ -24,6 +24,7 @@ from ...errors import (
 from ...graphs.graph import Graph as CoreGraph
 from ...graphs.operation import Kind, Operation
 from ..shapes import TensorShape
+from ..tape import gradient_under
 from .tensor import Tensor, in_graph
 from .types import operation_of, type_of
 
@@ -74,7 +75,8 @@ class Graph(CoreGraph):
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
         """Operations of some types, built in the block, have gradients registered by a name.
 
-        op_type_map  {type of an operation, as "Sign": name given to RegisterGradient}
+        op_type_map  {type of an operation, as "Sign": name given to RegisterGradient}, or
+                     "Identity", which lets gradients pass as they are
 
         The name is looked up when a gradient is built: one that nobody registered is then an
         `UnknownNameError` (a `LookupError`).
@@ -152,7 +154,8 @@ class _ByName:
         symbol = raw(op.outputs[0])
         operation = symbol.operation if symbol.__class__ is Symbol else op
         try:
-            rule = registered_gradient(self.name)
+            named = gradient_under(self.name)
+            rule = registered_gradient(named) if isinstance(named, str) else named
         except UnknownNameError as error:
             raise UnknownNameError(
                 f"gradient of operation {operation.name!r} ({operation.type}), overridden by "

@@ -13,7 +13,7 @@ from ...errors import SymbolError
 from ...graphs.tensor import Symbolic, merged
 from .. import strict
 from ..shapes import TensorShape
-from ..tensor import Members
+from ..tensor import Members, Valueless
 from ..tensor import Tensor as EagerTensor
 from . import shapes as _shapes
 
@@ -54,7 +54,7 @@ def _in_the_library() -> bool:
     return str(sys._getframe(2).f_globals.get("__name__", "")).startswith("pullback.")
 
 
-class GraphMembers(Symbolic, Members):
+class GraphMembers(Valueless, Symbolic, Members):
     """What tensors and variables of a graph have in common."""
 
     __slots__ = ()
@@ -148,10 +148,6 @@ class GraphMembers(Symbolic, Members):
             "use tf.unstack, tf.split or tf.map_fn",
         )
 
-    def numpy(self) -> Any:
-        """An error: a tensor of a graph has no value until it is run."""
-        self._no_value(".numpy()")
-
     def item(self) -> Any:
         """An error: a tensor of a graph has no value until it is run."""
         self._no_value(".item()")
@@ -173,16 +169,7 @@ class Tensor(GraphMembers, EagerTensor):
 
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        data = self._data
-        if data.__class__ is not Symbol:
-            return super().__repr__()
-        return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
-
-    def __str__(self) -> str:
-        if self._data.__class__ is not Symbol:
-            return repr(self)
-        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
+    __repr__ = EagerTensor.__repr__
 
     @property
     def value_index(self) -> int:

@@ -32,6 +32,7 @@ _ALSO = {
     "BatchMatMul": "matmul", "BatchMatMulV2": "matmul", "Concat": "concat", "Pad": "pad",
     "SparseSoftmaxCrossEntropyWithLogits": "cross_entropy", "Slice": "getitem", "Rint": "round",
     "LogSoftmax": "log_softmax", "PyFunc": "numpy_function",
+    "PyFuncStateless": "numpy_function",
 }
 """Further types that stand for the core's operations."""
 

@@ -1,0 +1,46 @@
+"""What is said when a command fails: of misuse a few lines, of the user's code its traceback."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from ..errors import PullbackError
+
+_HERE = Path(__file__).resolve().parent
+_LOADERS = {importlib.__file__, "<frozen runpy>", "<frozen importlib._bootstrap>",
+            "<frozen importlib._bootstrap_external>"}
+
+
+def told(command: str, error: Exception) -> int:
+    """Say on standard error what went wrong; the exit code: 1 for the user's code, 2 for misuse.
+
+    Raises the error itself where it is a mistake of this library.
+    """
+    if isinstance(error, BrokenPipeError):  # as of `pullback ops | head`: nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    users = _users(error.__traceback__)
+    if users is not None or isinstance(error, SyntaxError):
+        ours = isinstance(error, PullbackError)  # what it came from is inside this library
+        traceback.print_exception(error.with_traceback(users), chain=not ours)
+        return 1
+    if isinstance(error, (PullbackError, OSError)):
+        print(f"pullback {command}: {error}", file=sys.stderr)
+        return 2
+    raise error
+
+
+def _users(at: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback that begins in the user's code; None where this library raised."""
+    while at is not None:
+        file = at.tb_frame.f_code.co_filename
+        if file not in _LOADERS and Path(file).resolve().parent != _HERE:
+            return None if _HERE.parent in Path(file).resolve().parents[:-1] \
+                and _HERE / "bundle" not in Path(file).resolve().parents else at
+        at = at.tb_next
+    return None
