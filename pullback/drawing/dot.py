@@ -84,10 +84,11 @@ def _part(
         if isinstance(part, Box):
             yield pad + _node(part)
         elif part in closed:
-            count = picture.inside[part]
-            label = f"{part[-1]}\n{count} {picture.nouns[count != 1]}"
+            label = f"{part[-1]}\n{picture.contents(part)}"
+            look = picture.strongest(part)
+            color, width = (LOOKS[look].line, 2) if look else (FAINT, 1)
             yield (f'{pad}{quoted(_group_name(part))} [label={quoted(label)} shape=box3d '
-                   f'fillcolor="{GROUND[1]}" color="{FAINT}"]')
+                   f'fillcolor="{GROUND[1]}" color="{color}" penwidth={width}]')
         else:
             yield f"{pad}subgraph {quoted('cluster ' + ' / '.join(part))} {{"
             yield f'{pad}  label={quoted(part[-1])} color="{FAINT}" bgcolor="{GROUND[0]}"'

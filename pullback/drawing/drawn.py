@@ -22,6 +22,11 @@ FORMATS = ("svg", "html", "dot", "text")
 ENDINGS = {".svg": "svg", ".html": "html", ".dot": "dot", ".gv": "dot", ".txt": "text"}
 """Ending of a file's name -> the form that is written there."""
 
+_COLOURS = {
+    r"(?m)^.*∇ .*$": "magenta", r"(?m)^.*✂ .*$": "red", r"\b(NaN|inf)\b": "bold red",
+}
+"""What stands out in a terminal that shows colours."""
+
 
 class Drawn:
     """A picture: in each form a text, which refers to nothing outside and is made when asked for.
@@ -84,6 +89,16 @@ class Drawn:
             '<iframe style="width:100%;height:640px;border:1px solid #ccc" '
             f'srcdoc="{escape(self.html)}"></iframe>'
         )
+
+    def __rich__(self) -> Any:
+        from rich.console import Group
+        from rich.text import Text
+
+        shown = Text(self.text, no_wrap=True, overflow="ellipsis")
+        shown.highlight_regex(r"(?m)^\s*[▸▾].*$", "dim")
+        for pattern, style in _COLOURS.items():
+            shown.highlight_regex(pattern, style)
+        return Group(shown)  # a Text by itself would be wrapped
 
     def __str__(self) -> str:
         return self.text

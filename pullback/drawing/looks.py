@@ -40,9 +40,19 @@ LOOKS = {
     "order": Look("cut", "#ffffff", "#5b6675", 1.1, "5 3"),
     "output": Look("pill", "#e6e9ee", "#1d2f45", 2.2),
     "loose": Look("plain", "#ffffff", "#9aa3ad", 1.1, "1.5 3"),
+    "alarm": Look("plain", "#fff3f1", "#c4161c", 2.4),
     "cut": Look("cut", "#fde7e7", "#c4161c", 2.4),
 }
 """Name of a look -> shape and colours."""
+
+MARKS = {
+    "input": "▷", "variable": "◆", "overridden": "∇", "custom": "∇", "alarm": "‼", "cut": "✂",
+    "output": "●",
+}
+"""Name of a look -> the letter that stands for it where there are no shapes."""
+
+STRIKING = ("cut", "alarm", "overridden", "custom")
+"""Looks that a closed group shows from without, the strongest first."""
 
 LINES = {
     "value": Line("#7b8794"),

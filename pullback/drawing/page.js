@@ -34,7 +34,8 @@ function write(parent, x, y, text, size, weight, fill) {
 
 function boxElement(outer, box) {
   const [wide, high] = box.size, middle = wide / 2 + (looks[box.look].shape === "band" ? 4 : 0);
-  const element = made(outer, "g", { class: "box", "data-key": box.key, "data-look": box.look });
+  const element = made(outer, "g", { class: "box", "data-key": box.key, "data-look": box.look,
+    tabindex: 0, role: "button", "aria-label": box.title });
   outline(element, box.look, wide, high);
   write(element, middle, sums.pad + 11, box.title, sums.titleSize, 600, paint.ink);
   box.rows.forEach((row, n) => {
@@ -42,12 +43,15 @@ function boxElement(outer, box) {
   });
 }
 
-function groupElement(outer, level) {
-  const [wide, high] = level.size, [name, count] = level.text;
-  const element = made(outer, "g", { class: "closed", "data-group": level.path.join("/") });
+function groupElement(outer, number) {
+  const level = levels[number];
+  const [wide, high] = level.size, [name, count] = level.text, [stroke, width] = level.line;
+  const element = made(outer, "g", { class: "closed", "data-group": level.path.join("/"),
+    "data-level": number, tabindex: 0, role: "button", "aria-expanded": false,
+    "aria-label": name });
   for (const d of [4, 2, 0])
     made(element, "rect", { x: d, y: d, width: wide, height: high, rx: 5, fill: paint.ground[1],
-      stroke: paint.faint });
+      stroke, "stroke-width": width });
   write(element, wide / 2, sums.pad + 11, `▸ ${name}`, sums.titleSize, 600, paint.ink);
   write(element, wide / 2, sums.pad + 25.5, count, sums.rowSize, 400, paint.faint);
 }
@@ -59,7 +63,7 @@ const things = levels.flatMap((level, number) => level.items.flatMap(([kind, key
 function elementOf(thing) {
   if (thing.element !== null) return thing.element;
   thing.element = made(get("boxes"), "g", {});
-  if (thing.group) groupElement(thing.element, levels[thing.key]);
+  if (thing.group) groupElement(thing.element, thing.key);
   else boxElement(thing.element, boxes[thing.key]);
   listen(thing);
   marked(thing);
@@ -74,20 +78,25 @@ function drawFrames() {
       fill: paint.ground[level.path.length % 2], stroke: paint.frame });
     const name = made(get("names"), "text", { class: "name", x: x + 10, y: y + 17,
       "font-size": 12, "font-weight": 600, fill: paint.faint, stroke: paint.ground[0],
-      "stroke-width": 4, "paint-order": "stroke" }, `▾ ${level.path.at(-1)}`);
+      "stroke-width": 4, "paint-order": "stroke", "data-level": number, tabindex: 0,
+      role: "button", "aria-expanded": true }, `▾ ${level.path.at(-1)}`);
     name.addEventListener("click", () => fold(number, true));
   });
 }
 
 function drawLines() {
-  const alike = new Map(), ends = new Map();
+  const alike = new Map(), ends = new Map(), crowds = new Map();
   edges.forEach((edge, n) => {
     const points = edge.way.flatMap((stop, position) => passed(edge, stop, position === 0));
     if (!points.length) return;
     const path = pathOf(points), key = path + edge.look;
     if (!alike.has(key)) alike.set(key, { path, numbers: [] });
     alike.get(key).numbers.push(n);
-    if (edge.labelled) ends.set(points.at(-1).map(short).join(), [edge, points.at(-1)]);
+    const end = points.at(-1), at = end.map(short).join();
+    const group = levels[edge.way.at(-1)[0]].hider;
+    if (!crowds.has(group)) crowds.set(group, new Set());
+    crowds.get(group).add(at);
+    if (edge.labelled) ends.set(at, { edge, end, group });
   });
   for (const { path, numbers } of alike.values()) {
     const look = edges[numbers[0]].look, line = lines[look];
@@ -98,7 +107,9 @@ function drawLines() {
     made(element, "title", {}, [...new Set(numbers.map((n) => `${boxes[edges[n].tail].key} → ${
       boxes[edges[n].head].key} ${edges[n].label}`))].join("\n"));
   }
-  for (const [edge, [x, end]] of ends.values()) drawLabel(edge, x, end + (edge.down ? -11 : 17));
+  for (const { edge, end: [x, y], group } of ends.values())
+    if (group < 0 || crowds.get(group).size <= sums.labelled)
+      drawLabel(edge, x, y + (edge.down ? -11 : 17));
 }
 
 function drawLabel(edge, x, y) {
@@ -129,13 +140,30 @@ function draw() {
 // Moving ---------------------------------------------------------------------------------------
 
 let zoom = 1, shift = [0, 0];
-const show = () => world.setAttribute("transform", `translate(${shift}) scale(${zoom})`);
+let untouched = true;  // nobody has moved it since it was fitted
 
-function fit() {
+function show(touched = true) {
+  untouched = !touched;
+  world.setAttribute("transform", `translate(${shift}) scale(${zoom})`);
+}
+
+// All of it, as far as its letters can be read: a long picture is then seen from its top.
+function fit(least = 0.65) {
   const [width, height] = levels[0].place.size, frame = view.getBoundingClientRect();
-  zoom = Math.max(0.05, Math.min(1.2, (frame.width - 48) / width, (frame.height - 48) / height));
-  if (zoom < 0.45) zoom = Math.max(zoom, Math.min(0.75, (frame.width - 48) / width));
+  const across = (frame.width - 48) / width, down = (frame.height - 48) / height;
+  const whole = Math.min(1.2, across, down);
+  zoom = Math.max(0.03, whole, Math.min(least, across));
   shift = [(frame.width - width * zoom) / 2, Math.max(24, (frame.height - height * zoom) / 2)];
+  show(false);
+}
+
+// What the keyboard has come to is brought into sight.
+function reveal(element) {
+  const frame = view.getBoundingClientRect(), own = element.getBoundingClientRect();
+  if (own.left >= frame.left && own.right <= frame.right
+      && own.top >= frame.top && own.bottom <= frame.bottom) return;
+  shift = [shift[0] + (frame.left + frame.right - own.left - own.right) / 2,
+           shift[1] + (frame.top + frame.bottom - own.top - own.bottom) / 2];
   show();
 }
 
@@ -168,6 +196,15 @@ function foldAll(closed) {
   fit();
 }
 
+// As a click; a group that was folded or unfolded keeps the keyboard.
+function press(element) {
+  const { level } = element.dataset;
+  moved = false;
+  element.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  const seen = [...view.querySelectorAll(`[data-level="${level}"]`)];
+  if (level) seen.find((e) => e.isConnected && e.parentNode.style.display !== "none")?.focus();
+}
+
 let drag = null, moved = false;
 view.addEventListener("wheel", (event) => {
   event.preventDefault();
@@ -187,11 +224,15 @@ window.addEventListener("pointermove", (event) => {
   show();
 });
 window.addEventListener("pointerup", () => { drag = null; view.classList.remove("moving"); });
+view.addEventListener("focusin", ({ target }) => {
+  if (target !== view && target.matches(":focus-visible")) reveal(target);
+});
 view.addEventListener("keydown", (event) => {
   const step = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
   if (event.key === "+") zoomMiddle(1.25);
   else if (event.key === "-") zoomMiddle(0.8);
-  else if (event.key === "0") fit();
+  else if (event.key === "0") fit(0);
+  else if (["Enter", " "].includes(event.key) && event.target !== view) press(event.target);
   else if (step[event.key]) { shift = shift.map((v, i) => v + step[event.key][i]); show(); }
   else return;
   event.preventDefault();
@@ -221,8 +262,10 @@ function listen({ element, key, group }) {
     element.addEventListener("click", () => { if (!moved) fold(key, false); });
     return;
   }
-  element.addEventListener("pointerenter", () => { if (kept === null && !drag) tell(key); });
-  element.addEventListener("pointerleave", () => { if (kept === null) tell(null); });
+  for (const kind of ["pointerenter", "focusin"])
+    element.addEventListener(kind, () => { if (kept === null && !drag) tell(key); });
+  for (const kind of ["pointerleave", "focusout"])
+    element.addEventListener(kind, () => { if (kept === null) tell(null); });
   element.addEventListener("click", () => { if (!moved) keep(key); });
 }
 
@@ -250,7 +293,8 @@ function mark() {
 const levelOf = new Map();
 for (const { level, item, key, group } of things) if (!group) levelOf.set(key, [level, item]);
 
-const texts = boxes.map((box) => [box.key, box.title, ...box.rows, box.more].join(" ").toLowerCase());
+const texts = boxes.map(
+  (box) => [box.key, box.title, ...box.rows, box.more].join(" ").toLowerCase());
 
 function search() {
   const words = get("search").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -289,6 +333,7 @@ get("open").addEventListener("click", () => foldAll(false));
 get("close").addEventListener("click", () => foldAll(true));
 get("in").addEventListener("click", () => zoomMiddle(1.25));
 get("out").addEventListener("click", () => zoomMiddle(0.8));
-get("fit").addEventListener("click", fit);
+get("fit").addEventListener("click", () => fit(0));
 draw();
 fit();
+new ResizeObserver(() => { if (untouched) fit(); }).observe(view);

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from .looks import MARKS, STRIKING
+
 Path = tuple[str, ...]
 """Names of groups, each within the one before."""
 
@@ -85,6 +87,34 @@ class Picture:
             for depth in range(len(box.group) + 1):
                 counts[box.group[:depth]] += 1
         return counts
+
+    @cached_property
+    def striking(self) -> dict[Path, Counter[str]]:
+        """In groups that have some: how many boxes have a look that is not to be missed."""
+        found: dict[Path, Counter[str]] = {}
+        for box in self.boxes:
+            if box.look in STRIKING:
+                for depth in range(1, len(box.group) + 1):
+                    found.setdefault(box.group[:depth], Counter())[box.look] += 1
+        return found
+
+    def strongest(self, path: Path) -> str:
+        """The most striking look of the boxes in a group; empty where none is striking."""
+        return next((look for look in STRIKING if look in self.striking.get(path, ())), "")
+
+    def contents(self, path: Path) -> str:
+        """How much is in a group, and what in it is not to be missed.
+
+        >>> boxes = [Box("a", "a", group=("g",)), Box("b", "b", look="cut", group=("g",))]
+        >>> Picture(boxes, []).contents(("g",))
+        '2 boxes · ✂ 1'
+        """
+        count = self.inside[path]
+        marks: Counter[str] = Counter()
+        for look in STRIKING:
+            marks[MARKS[look]] += self.striking.get(path, Counter())[look]
+        parts = [f"{mark} {number}" for mark, number in marks.items() if number]
+        return " · ".join([f"{count} {self.nouns[count != 1]}", *parts])
 
     def folded(self, most: int) -> set[Path]:
         """The groups to be closed so that, if possible, at most so many boxes are seen.

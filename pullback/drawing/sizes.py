@@ -140,5 +140,4 @@ def lines_of(box: Box) -> list[str]:
 
 def closed_text(levels: Levels, level: Level) -> tuple[str, str]:
     """The two lines of a closed group: its name, and how much is in it."""
-    count = levels.picture.inside[level.path]
-    return shortened(level.path[-1], LONGEST), f"{count} {levels.picture.nouns[count != 1]}"
+    return shortened(level.path[-1], LONGEST), levels.picture.contents(level.path)

@@ -23,7 +23,7 @@ from .looks import (
 from .ordering import MANY, arrange
 from .picture import Box, Path, Picture
 from .places import Places, Point
-from .sizes import PAD_Y, Size, Sizes, closed_text, lines_of, title_of
+from .sizes import LABELLED, PAD_Y, Size, Sizes, closed_text, lines_of, title_of
 
 MARGIN = 18.0
 ARROW = 6.0
@@ -135,12 +135,22 @@ def _lines(drawing: Drawing, labels: list[str]) -> Iterator[str]:
             alike.setdefault(key, []).append(n)
     for (path, _), numbers in alike.items():
         yield line_of(drawing.picture, numbers, path)
+    crowds: dict[int, set[Point]] = {}
+    for n, at in ends.items():
+        crowds.setdefault(_hider(drawing, n), set()).add(at)
     written: set[Point] = set()
     for n, at in ends.items():
-        if drawing.sizes.labelled[n] and at not in written:
+        group = _hider(drawing, n)
+        room = drawing.sizes.labelled[n] and (group < 0 or len(crowds[group]) <= LABELLED)
+        if room and at not in written:
             written.add(at)
             y = at[1] - 11.0 if drawing.levels.down[n] else at[1] + 17.0
             labels.append(label_of(drawing.picture.edges[n].label, (at[0], y)))
+
+
+def _hider(drawing: Drawing, edge: int) -> int:
+    """The closed group that an edge ends at; -1 where it ends at a box."""
+    return drawing.places.hider[drawing.levels.ways[edge][-1].level]
 
 
 def path_of(points: Sequence[Point]) -> str:
@@ -234,9 +244,10 @@ def closed_of(drawing: Drawing, level: Level) -> str:
     """The element of a closed group whose left upper corner is at 0, 0: a pile of boxes."""
     wide, high = drawing.sizes.closed[level.number]
     name, count = closed_text(drawing.levels, level)
+    color, width = closed_line(drawing.picture, level.path)
     pile = "".join(
         f'<rect x="{d}" y="{d}" width="{_n(wide)}" height="{_n(high)}" rx="5" fill="{GROUND[1]}" '
-        f'stroke="{FAINT}"/>' for d in (4, 2, 0)
+        f'stroke="{color}" stroke-width="{_n(width)}"/>' for d in (4, 2, 0)
     )
     return (
         f'<g class="closed" data-group="{escape("/".join(level.path))}" '
@@ -245,6 +256,12 @@ def closed_of(drawing: Drawing, level: Level) -> str:
         + _text(wide / 2, PAD_Y + 11, f"▸ {name}", TITLE, "600", middle=True)
         + _text(wide / 2, PAD_Y + 25.5, count, ROW, "400", FAINT, middle=True) + "</g>"
     )
+
+
+def closed_line(picture: Picture, path: Path) -> tuple[str, float]:
+    """Colour and width of a closed group's outline: those of what is striking in it."""
+    look = picture.strongest(path)
+    return (LOOKS[look].line, 1.8) if look else (FAINT, 1.0)
 
 
 def legend_of(picture: Picture, wide: float) -> tuple[list[str], Size]:

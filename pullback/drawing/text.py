@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 
+from .looks import MARKS
 from .picture import Box, Path, Picture, common, seen_as, shortened, unique
 
 WIDEST, FROM = 40, 6
 """Letters of a column, of which the middle is left out; so many names of what a box takes."""
-_MARKS = {"input": "▷ ", "variable": "◆ ", "overridden": "∇ ", "custom": "∇ ", "cut": "✂ ",
-          "output": "● "}
 
 
 def text(picture: Picture, closed: Collection[Path] = ()) -> str:
@@ -51,16 +50,16 @@ def text(picture: Picture, closed: Collection[Path] = ()) -> str:
 
 
 def _headline(picture: Picture, path: Path, closed: Collection[Path]) -> list[str]:
-    number = picture.inside[path]
     pad = "  " * (len(path) - 1)
     if path in closed:
-        return [f"{pad}▸ {path[-1]}", f"({number} {picture.nouns[number != 1]})"]
+        return [f"{pad}▸ {path[-1]}", f"({picture.contents(path)})"]
     return [f"{pad}▾ {path[-1]}"]
 
 
 def _row(box: Box, columns: list[str], takes: list[str]) -> list[str]:
     facts = dict(box.facts)
-    name = "  " * len(box.group) + _MARKS.get(box.look, "") + _one_line(box.key)
+    mark = f"{MARKS[box.look]} " if box.look in MARKS else ""
+    name = "  " * len(box.group) + mark + _one_line(box.key)
     some = unique(takes)
     left = [f"… {len(some)} in all"] if len(some) > FROM else []
     cells = [_one_line(facts.get(column, "")) for column in columns]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
@@ -19,7 +19,7 @@ from ..core.pull import pull
 from ..core.state import REQUIRED, setting
 from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..core.witness import witnessing
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ArgumentTypeError
 from ..transforms.checkpoint import checkpoint as checkpointed
 from ..transforms.checkpoint import checkpoint_sequential
 from ..trees import flatten, leaves
@@ -95,7 +95,8 @@ def _table(peaks: Sequence[Peak], notes: Sequence[str] = ()) -> Table:
 def peak(f: Any, *args: Any, checkpoint: Any = None, repeat: int = 3) -> Any:
     """The most memory that `f(*args)` and its pull take, as a `Peak`; with `checkpoint`, compared.
 
-    f            a function of tensors, or a sequence of functions, each of the one before's value
+    f            a function of tensors, or a sequence of functions, each of the one before's value;
+                 with a number of segments also a `Sequential`
     args         tensors, arrays, numbers, in any nesting; the inexact ones are differentiated
     checkpoint   what to compare with, which gives a `Comparison`: True for `pb.checkpoint(f)`, or
                  of a sequence `checkpoint_sequential` in √n segments; a number of segments; or a
@@ -106,28 +107,41 @@ def peak(f: Any, *args: Any, checkpoint: Any = None, repeat: int = 3) -> Any:
     touched. `f` runs `repeat + 2` times. NumPy's arrays are counted by tracemalloc, which counts
     what other threads allocate too; of other libraries, the arrays that kernels and steps hand out.
 
-    Raises `ArgumentError` for a `checkpoint` that is none of these.
+    Raises `ArgumentError` for a `checkpoint` that is none of these, `ArgumentTypeError` for an `f`
+    that cannot be called.
 
     >>> import pullback as pb
     >>> found = peak([pb.sin] * 64, pb.ones(10_000), checkpoint=True)
     >>> found.checkpointed.bytes < found.plain.bytes / 2
     True
     """
+    f = _chain(f, checkpoint)
+    other = None if checkpoint in (None, False) else _version(f, checkpoint)
     plain = _measured(_whole(f), _name(f), args, repeat)
-    if checkpoint is None:
+    if other is None:
         return plain
-    other, name = _version(f, checkpoint)
-    return Comparison(plain, _measured(other, name, args, repeat))
+    return Comparison(plain, _measured(*other, args, repeat))
+
+
+def _chain(f: Any, checkpoint: Any) -> Any:
+    """A sequence of functions as a list, a function as it is."""
+    segments = isinstance(checkpoint, int) and not isinstance(checkpoint, bool)
+    parts = list(f) if isinstance(f, Iterable) and (segments or not callable(f)) else None
+    for part in [f] if parts is None else parts:
+        if not callable(part):
+            raise ArgumentTypeError("argument `f` of peak", "a function, or a sequence of them",
+                                    f"a {type(part).__name__}")
+    return f if parts is None else parts
 
 
 def _name(f: Any) -> str:
-    if isinstance(f, (list, tuple)):
+    if isinstance(f, list):
         return f"chain of {len(f)}"
     return str(getattr(f, "__name__", type(f).__name__))
 
 
 def _whole(f: Any) -> Callable[..., Any]:
-    if not isinstance(f, (list, tuple)):
+    if not isinstance(f, list):
         whole: Callable[..., Any] = f
         return whole
 
@@ -141,7 +155,7 @@ def _whole(f: Any) -> Callable[..., Any]:
 
 def _version(f: Any, how: Any) -> tuple[Callable[..., Any], str]:
     """The function with a checkpoint, and what it is called."""
-    chain = isinstance(f, (list, tuple))
+    chain = isinstance(f, list)
     if how is True and not chain:
         return checkpointed(f), f"checkpoint({_name(f)})"
     if chain and isinstance(how, int) and how >= 1:
@@ -149,7 +163,8 @@ def _version(f: Any, how: Any) -> tuple[Callable[..., Any], str]:
         name = f"{_name(f)}, {'√n' if segments is None else segments} segments"
         return lambda x: checkpoint_sequential(f, x, segments=segments), name
     if callable(how):
-        return how, _name(how)
+        name = _name(how)
+        return how, f"{name}, checkpointed" if name == _name(f) else name
     raise ArgumentError(
         "argument `checkpoint` of peak", "True, a function, or of a sequence a number of segments",
         repr(how), "pass the version of f with the checkpoint in it",
@@ -160,8 +175,7 @@ def _measured(f: Callable[..., Any], name: str, args: Any, repeat: int) -> Peak:
     flat, rebuild = flatten(args)
     unpooled = {_unpooled(v) for v in flat if hasattr(raw(v), "dtype")}
 
-    def run(middle: Callable[[], None]) -> None:
-        given = rebuild([_leaf(v) for v in flat])
+    def run(given: Any, middle: Callable[[], None]) -> None:
         with setting(watching=True, enabled=True, inference=False):
             out = f(*given)
         cotangents = _cotangents(out)
@@ -172,18 +186,23 @@ def _measured(f: Callable[..., Any], name: str, args: Any, repeat: int) -> Peak:
     def nothing() -> None:
         """Between the halves, when time is taken."""
 
-    run(nothing)  # kernels are found, and imported, the first time
+    def fresh() -> Any:
+        return rebuild([_leaf(v) for v in flat])
+
+    run(fresh(), nothing)  # kernels are found, and imported, the first time
     times = []
     for _ in range(max(1, repeat)):
+        given = fresh()
         began = perf_counter()
-        run(nothing)
+        run(given, nothing)
         times.append(perf_counter() - began)
     counter: _Counter = _Arrays() if None in unpooled else _Traced(unpooled)
+    given = fresh()  # what is handed over is there before: it is not counted
     gc.collect()
     halves: list[tuple[int, int]] = []
     with counter.counting():
         before = counter.now()
-        run(lambda: halves.append(counter.lap()))
+        run(given, lambda: halves.append(counter.lap()))
         halves.append(counter.lap())
     (kept, forward), (_, backward) = halves
     return Peak(name, max(forward, backward) - before, forward - before, backward - before,
@@ -235,8 +254,7 @@ class _Traced:
     @contextmanager
     def counting(self) -> Iterator[None]:
         running = tracemalloc.is_tracing()
-        for unpooled in self.unpooled:
-            unpooled()
+        self._let_go()
         if not running:
             tracemalloc.start()
         try:
@@ -246,13 +264,19 @@ class _Traced:
             if not running:
                 tracemalloc.stop()
 
+    def _let_go(self) -> None:
+        """Let go of memory that a library only holds to use it again: nobody keeps it."""
+        for unpooled in self.unpooled:
+            unpooled()
+
     def now(self) -> int:
         return tracemalloc.get_traced_memory()[0]
 
     def lap(self) -> tuple[int, int]:
-        found = tracemalloc.get_traced_memory()
+        most = tracemalloc.get_traced_memory()[1]
+        self._let_go()
         tracemalloc.reset_peak()
-        return found
+        return self.now(), most
 
 
 class _Arrays:

@@ -23,7 +23,7 @@ def array_of(value: Any) -> Any:
     """
     if isinstance(value, Tensor):
         array = value._data
-    elif hasattr(value, "indices") and hasattr(value, "values"):
+    elif is_slices(value):
         return _gathered(value)
     else:
         array = to_array(value.detach() if hasattr(value, "detach") else value)
@@ -33,6 +33,12 @@ def array_of(value: Any) -> Any:
             "call step outside the traced function, with what it returns",
         )
     return array
+
+
+def is_slices(value: Any) -> bool:
+    """Whether it is a gradient by slices, as TensorFlow's; of PyTorch's tensors these are methods.
+    """
+    return hasattr(value, "indices") and not callable(getattr(value, "values", len))
 
 
 def number_of(value: Any, who: str) -> float:
@@ -84,7 +90,7 @@ def norm(array: Any) -> float:
 
 def distance(after: Any, before: Any) -> float:
     """The norm of what was added."""
-    return norm(OPS["subtract"](_flat(after), _flat(before)))
+    return norm(OPS["subtract"](_wide(after), _wide(before)))
 
 
 def zero_share(array: Any) -> float:
@@ -115,11 +121,19 @@ def is_there(array: Any) -> bool:
     return not isinstance(array, Symbol) and known(array) is not None
 
 
-def _flat(array: Any) -> Any:
+def _wide(array: Any) -> Any:
     if array.__class__ is float:
         return numpy.array([array])
     narrow = array.dtype.itemsize < 4
-    wide = OPS["astype"](array, _dtype(array, "float32")) if narrow else array
+    return OPS["astype"](array, _dtype(array, "float32")) if narrow else array
+
+
+def _flat(array: Any) -> Any:
+    """The entries; of a transposed array as they lie, as a copy takes much longer than a norm."""
+    wide = _wide(array)
+    strides: Any = getattr(wide, "strides", ())
+    if len(strides) > 1 and strides[0] < strides[-1]:
+        wide = OPS["permute_dims"](wide, tuple(reversed(range(len(strides)))))
     return OPS["reshape"](wide, (-1,))
 
 

@@ -16,7 +16,7 @@ from ..errors import AnomalyError, ArgumentError
 from . import pictures
 from .curves import History
 from .files import Events, Sheet, Target, Writer
-from .measures import array_of, copy_of, distance, norm, number_of, zero_share
+from .measures import array_of, copy_of, distance, is_slices, norm, number_of, zero_share
 from .notes import Watched, note_on_units
 from .parameters import Named, entries, matched, modules_of, parameters_of
 from .screen import Screen, screen_for
@@ -324,7 +324,7 @@ def _learns(p: Any) -> bool:
 
 def _zeros(array: Any, g: Any, size: int) -> float:
     """The share of zeros; of slices, the entries that they leave out are zeros too."""
-    if not hasattr(g, "indices") or not size:
+    if not is_slices(g) or not size:
         return zero_share(array)
     return 1 - (1 - zero_share(array)) * array.size / size
 

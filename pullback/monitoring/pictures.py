@@ -85,6 +85,8 @@ def _draw(
         )
     if scale == "log" and any(v > 0 for c in curves.values() for v in c):
         axes.set_yscale("log")
+    if title.startswith("share"):
+        axes.set_ylim(0, max(0.05, 1.05 * max((max(c) for c in curves.values()), default=0)))
     for step in alarms:
         axes.axvline(step, color="#c00000", linewidth=1)
     axes.set_title(title, fontsize=11)

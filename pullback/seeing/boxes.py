@@ -23,14 +23,18 @@ from .facts import (
 from .grouping import groups_of
 from .history import History, behind
 from .slopes import Slope, Slopes
-from .stubs import stubs_of
+from .stubs import WHY, stubs_of
 
 _MEANINGS = {
     "input": "tensor that a path begins at", "variable": "variable or parameter",
     "operation": "operation", "overridden": "overridden gradient", "custom": "custom gradient",
     "loose": "recorded outside, or without history", "output": "what is asked about",
+    "alarm": "NaN or infinity in the gradient",
     "cut": "the path stops here",
 }
+
+_CALM = ("operation", "input", "variable")
+"""Looks that give way to that of NaN and infinity."""
 
 
 class Scene:
@@ -80,7 +84,8 @@ class Scene:
         for name, node, space in self.targets:
             rows = (space,) if node is not None else (space, "no history")
             key = f"→ {name}"
-            boxes.append(Box(key, name, rows, "output", (), "", (("space", space),)))
+            facts = tuple(zip(("space", "gradient"), rows, strict=False))
+            boxes.append(Box(key, name, rows, "output", (), "", facts))
             if node is not None:
                 output = node.index if isinstance(node, Pick) else 0
                 edges.append(Edge(self.keys[behind(node)], key, output))
@@ -104,11 +109,12 @@ class Scene:
             row = "never tracked" if node is None else "tracked"
             at = f"{Path(found.file).name}:{found.line}" if found.line else ""
             cut = f"✂ {name}: {found.cause}"
-            rows = tuple(text for text in (found.operation, at) if text)
+            why = WHY.get(found.cause, found.cause)
+            rows = tuple(text for text in (why, at) if text)
             boxes.append(Box(f"{name} →", name, (space, row), "input", (), "",
                              (("space", space), ("gradient", row))))
-            boxes.append(Box(cut, f"✂ {found.cause}", rows, "cut", (), str(found),
-                             (("gradient", found.operation), ("line", at))))
+            boxes.append(Box(cut, f"✂ {found.operation or 'no path'}", rows, "cut", (),
+                             str(found), (("gradient", why), ("line", at))))
             edges.append(Edge(f"{name} →", cut, 0, "", "cut"))
             edges += [Edge(cut, f"→ {target}", 0, "", "cut") for target, _, _ in self.targets]
 
@@ -123,12 +129,18 @@ class Scene:
             look = "cut"
             rows.append(f"✂ {ended}")
             facts.append(("ended", ended))
+        elif look in _CALM and self._alarming(node):
+            look = "alarm"
         return Box(
             self.keys[node], title_of(node, self.names) + call_of(node), tuple(rows), look, group,
             "\n".join([repr(node), *(f"{n}: {v}" for n, v in facts),
                        *([line_of(node)] if line_of(node) else [])]),
             tuple(facts),
         )
+
+    def _alarming(self, node: Node) -> bool:
+        slope = self.slopes.at.get(node) if self.slopes else None
+        return slope is not None and slope.nans + slope.infinite > 0
 
     def _facts(self, node: Node) -> list[tuple[str, str]]:
         size = bytes_of(node)

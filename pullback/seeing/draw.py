@@ -105,9 +105,12 @@ def _tensors(values: Any, who: str) -> list[tuple[str, Any]]:
         if not isinstance(value, Tensor):
             raise ArgumentTypeError(f"argument `{who}` of draw", "a Tensor, or several",
                                     f"a {type(value).__name__}")
-    if len(flat) == 1:
-        return [(who, flat[0])]
-    return [(f"{who}[{i}]", t) for i, t in enumerate(flat)]
+    if isinstance(values, Tensor):
+        return [(who, values)]
+    import optree
+
+    places = optree.tree_accessors(values, is_leaf=lambda v: isinstance(v, Tensor))
+    return [(place.codify(who), t) for place, t in zip(places, flat, strict=True)]
 
 
 def _spaces(tensors: list[tuple[str, Any]]) -> list[tuple[str, Node | None, str]]:

@@ -73,10 +73,24 @@ def call_of(node: Node) -> str:
                       else repr(value)) if number else "·")
     for key, value in node.attrs.items():
         if key != "shapes" and value is not None and value is not False:
-            text = repr(value)
-            parts.append(f"{key}={text if len(text) < 24 else '…'}")
+            text = f"[{index_text(value)}]" if key == "index" else f"{key}={value!r}"
+            parts.append(text if len(text) < 32 else f"{key}=…")
             told = True
     return f"({', '.join(parts)})" if told else ""
+
+
+def index_text(index: Any) -> str:
+    """An index as it is written between brackets.
+
+    >>> index_text((slice(None, 3), Ellipsis, None, 2)), index_text(slice(4, None, 2))
+    (':3, ..., None, 2', '4::2')
+    """
+    if isinstance(index, tuple):
+        return ", ".join(map(index_text, index))
+    if isinstance(index, slice):
+        first, end = ("" if v is None else repr(v) for v in (index.start, index.stop))
+        return f"{first}:{end}" + ("" if index.step is None else f":{index.step!r}")
+    return "..." if index is Ellipsis else repr(index)
 
 
 def where_of(node: Node) -> str:

@@ -115,7 +115,10 @@ def slope_of(parts: list[Any]) -> Slope:
     flat = flat.astype(complex if flat.dtype.kind == "c" else float)
     count = max(flat.size, 1)
     with numpy.errstate(all="ignore"):
-        norm = float(numpy.sqrt(numpy.sum(numpy.abs(flat) ** 2)))
+        sizes = numpy.abs(flat)
+        largest = float(sizes.max(initial=0.0))
+        scale = largest if 0 < largest < numpy.inf else 1.0  # squares neither over- nor underflow
+        norm = scale * float(numpy.sqrt(numpy.sum((sizes / scale) ** 2)))
     return Slope(
         norm, float(numpy.sum(flat == 0)) / count, float(numpy.sum(numpy.isnan(flat))) / count,
         float(numpy.sum(numpy.isinf(flat))) / count,

@@ -37,6 +37,19 @@ def test_what_is_kept_between_is_what_the_graph_keeps() -> None:
     assert x.grad is None
 
 
+@pytest.mark.parametrize("length", [N, 10 * N, 50 * N])
+def test_memory_that_waits_to_be_used_again_is_not_kept(length: int) -> None:
+    def f(x: Any) -> Any:
+        return pb.sum(pb.exp(pb.sin(pb.exp(pb.sin(x)))))
+
+    found = peak(f, pb.ones(length), checkpoint=True, repeat=1)
+    size = 8 * length
+    x = pb.tensor(np.ones(length), requires_grad=True)
+    assert found.plain.kept == pytest.approx(pb.residuals(f(x)).total, rel=0.05)
+    assert found.checkpointed.kept < 0.1 * size
+    assert found.plain.forward < 3.1 * size
+
+
 def test_the_pull_frees_on_its_way() -> None:
     @pb.custom_gradient
     def first(x: Any) -> Any:
@@ -79,6 +92,31 @@ def test_other_versions_segments_and_errors() -> None:
     assert "peak" in str(found.plain)
     with pytest.raises(pb.errors.ArgumentError, match="version of f"):
         peak(f, pb.ones(3), checkpoint="g")
+
+
+@pytest.mark.parametrize("made", [np.ones, pb.ones])
+def test_what_is_handed_over_is_not_counted(made: Any) -> None:
+    def f(x: Any) -> Any:
+        return pb.sum(pb.exp(x))
+
+    found = peak(f, made(N), checkpoint=True, repeat=1)
+    assert ARRAY <= found.plain.kept < 1.2 * ARRAY  # the value of exp
+    assert found.checkpointed.kept < 0.2 * ARRAY  # only what was handed over
+    assert peak(f, made(N), checkpoint=False, repeat=1).kept == pytest.approx(
+        found.plain.kept, rel=0.1)
+
+
+def test_a_sequential_is_parted_in_segments() -> None:
+    net = pb.nn.Sequential(*[pb.nn.Linear(60, 60) for _ in range(9)])
+    x = np.ones((500, 60), "float32")
+    found = peak(net, x, checkpoint=3, repeat=1)
+    assert found.checkpointed.name == "chain of 9, 3 segments"
+    assert found.checkpointed.kept < found.plain.kept / 2
+    same = peak(pb.sin, x, checkpoint=pb.checkpoint(pb.sin), repeat=1)
+    assert (same.plain.name, same.checkpointed.name) == ("sin", "sin, checkpointed")
+    for wrong in (3, [pb.sin, 3]):
+        with pytest.raises(pb.errors.ArgumentTypeError, match="a function"):
+            peak(wrong, x)
 
 
 def test_variables_and_parameters_are_differentiated_and_not_touched() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import tracemalloc
 import weakref
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
+from pullback.arrays import adapters
 from pullback.core.node import FREED, Leaf, Node
 from pullback.core.tensor import Tensor
 from pullback.graphs import Graph, placeholder
@@ -237,3 +239,31 @@ def test_lines_and_tables() -> None:
     with pytest.raises(pb.errors.ArgumentTypeError, match="a str"):
         residuals("z")
     assert "not tracked" in str(residuals(pb.ones(3)))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_total_is_what_tracemalloc_sees_the_graph_keep(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, w = (pb.tensor(rng.normal(size=(300, 300)), requires_grad=True) for _ in range(2))
+
+    def program() -> Any:
+        h = x
+        for _ in range(6):
+            kind = rng.integers(0, 4)
+            h = (pb.tanh(h) if kind == 0 else h @ w if kind == 1 else h[::2].T @ w[::2]
+                 if kind == 2 and h.shape[0] == 300 else pb.exp(h * 1e-3) * h)
+        return pb.sum(h)
+
+    program()  # what is made once, as kernels
+    gc.collect()
+    let_go = adapters[np.ndarray].unpooled  # of memory that is kept for reuse
+    let_go()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        y = program()
+        let_go()
+        kept = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert pb.residuals(y).total == pytest.approx(kept, abs=20_000)  # nodes, and the value

@@ -137,7 +137,7 @@ def test_where_no_path_is_both_sides_are_drawn(rng):
     check(seen)
     cut = next(k for k in seen.boxes if k.startswith("✂ x"))
     assert {("x →", cut), (cut, "→ y")} <= {(s.tail, s.head) for s in seen.lines}
-    assert seen.texts[cut][1] == ".numpy()"
+    assert seen.texts[cut][:2] == ["✂ .numpy()", "the values left the library"]
     assert seen.texts[cut][2].startswith("test_draw.py:")
     assert any(k.startswith("multiply_") for k in seen.boxes)
     assert "never tracked" in draw(y, pb.tensor([1.0])).svg
@@ -235,7 +235,7 @@ def test_ten_thousand_operations(rng, tmp_path):
         y = pb.tanh(y)
     began = time.process_time()
     picture = draw(pb.sum(y))
-    assert len(picture.html) < 12_000_000
+    assert len(picture.html) < 2_000_000
     assert len(Seen(picture.svg).closed) <= 60
     assert time.process_time() - began < 20, "2 s where nothing else runs"
     if shutil.which("chromium"):
