@@ -39,7 +39,7 @@ FRONT = (
     Page("asking", "Asking for gradients", "pullback", (
         ("Tapes", "tape forward_accumulator"),
     )),
-    Page("transformations", "Transformations", "pullback", (
+    Page("transformations", "Transformations, traced functions, solvers", "pullback", (
         ("Transformations", "transforms"), ("Traced functions", "graphs.function"),
         ("Solvers", "solvers"),
     )),
@@ -89,11 +89,38 @@ PARTS = (
     Page("errors", "errors: every exception", "pullback.errors"),
 )
 
+DOORS = (
+    Page("door_tf", "pullback.tf: TensorFlow 2", "pullback.tf", (
+        ("tf", "math linalg nn random autodiff debugging nest optimizers train signal"),
+    )),
+    Page("door_tf_v1", "pullback.tf.v1: TensorFlow 1", "pullback.tf.v1", (
+        ("tf.v1", "train losses layers nn math linalg initializers random testing logging"),
+    )),
+    Page("door_torch", "pullback.torch: PyTorch", "pullback.torch", (
+        ("torch", "linalg special fft"),
+    )),
+    Page("door_torch_autograd", "pullback.torch.autograd and func", "pullback.torch.autograd", (
+        ("torch.autograd", "functional forward_ad graph"), ("torch.func", ""),
+        ("torch.utils.checkpoint", ""),
+    )),
+    Page("door_torch_nn", "pullback.torch.nn, optim, data", "pullback.torch.nn", (
+        ("torch.nn", "functional init utils"), ("torch.optim", ""),
+        ("torch.utils.data", ""),
+    )),
+)
+"""Pages of several packages: (package, packages in it). An object has one entry, the first."""
+
 CONSTANTS = "arrays"
 """The page that has numbers and dtypes."""
 
 WIDE = 80
 """Columns of a signature."""
+
+VALUES = (int, float, str, tuple, frozenset, dict, list)
+"""What has no docstring of its own."""
+
+DOOR_LEVEL = 4
+"""The headings of a door's names; the list beside a page goes down to level 3, to its packages."""
 
 
 def public(module: str) -> list[str]:
@@ -149,12 +176,37 @@ def is_error(value: type) -> bool:
 
 
 @functools.cache
+def of_doors() -> dict[str, dict[str, list[str]]]:
+    """Page -> package -> names, of what the doors have and no package before it has."""
+    found: dict[str, dict[str, list[str]]] = {}
+    seen: set[int] = set()
+    for spec in DOORS:
+        found[spec.file] = {}
+        for top, inner in spec.chapters:
+            for package in (f"pullback.{top}", *(f"pullback.{top}.{i}" for i in inner.split())):
+                own = own_of_door(package)
+                found[spec.file][package] = [n for n, v in own.items() if id(v) not in seen]
+                seen |= {id(v) for v in own.values()}
+    return found
+
+
+def own_of_door(package: str) -> dict[str, Any]:
+    """What a package of a door has of its door's own, without dtypes."""
+    module, door = importlib.import_module(package), ".".join(package.split(".")[:2])
+    values = {n: getattr(module, n) for n in public(package)}
+    return {n: v for n, v in values.items() if not is_constant(v) and is_own(v, door)}
+
+
+@functools.cache
 def addresses() -> dict[str, str]:
     """Dotted name, as people type it -> page and anchor of its entry."""
     found = {
         f"{page.module}.{name}": f"{page.file}.md#{anchor(page.module, name)}"
         for page in PARTS for name in public(page.module)
     }
+    for file, packages in of_doors().items():
+        for package, names in packages.items():
+            found |= {f"{package}.{n}": f"{file}.md#{anchor(package, n)}" for n in names}
     for file, chapters in front().items():
         for names in chapters.values():
             found |= {f"pullback.{n}": f"{file}.md#{anchor('pullback', n)}" for n in names}
@@ -163,7 +215,7 @@ def addresses() -> dict[str, str]:
 
 def anchor(module: str, name: str) -> str:
     """The anchor of an entry, the same on every page."""
-    return f"{module}.{name}".removeprefix("pullback.").replace(".", "-").lower()
+    return f"{module}.{name}".removeprefix("pullback.").replace(".", "-")
 
 
 def link(text: str) -> str | None:
@@ -208,17 +260,35 @@ class Shown(NamedTuple):
         return "…" if " at 0x" in text or text.startswith("<") else text
 
 
+@functools.cache
+def entered() -> set[int]:
+    """The objects that have an entry of their own."""
+    modules = {p.module: public(p.module) for p in PARTS} | {"pullback": public("pullback")}
+    modules |= {k: v for packages in of_doors().values() for k, v in packages.items()}
+    return {id(getattr(importlib.import_module(m), n)) for m, names in modules.items()
+            for n in names}
+
+
 def members(cls: type) -> list[tuple[str, Any]]:
     """(name, member) of what a class and its hidden bases document, without Python's own."""
-    known = {id(getattr(importlib.import_module(p.module), n)) for p in PARTS
-             for n in public(p.module)} | {id(getattr(pullback, n)) for n in public("pullback")}
     found: dict[str, Any] = {}
+    elsewhere = {part for base in cls.__mro__[1:] if id(base) in entered() for part in base.__mro__}
     for base in reversed(cls.__mro__):
-        own = base is cls or (base.__module__.startswith("pullback") and id(base) not in known)
-        if own:
+        if base.__module__.startswith("pullback") and base not in elsewhere:
             found |= {n: v for n, v in vars(base).items()
                       if not n.startswith("_") and inspect.getdoc(v)}
-    return sorted(found.items())
+    base = next((b for b in cls.__mro__[1:] if id(b) in entered()), None)
+    return sorted(
+        (n, v) for n, v in found.items() if not isinstance(v, VALUES)
+        and not (hasattr(base, n) and inspect.getdoc(getattr(base, n)) == inspect.getdoc(v))
+    )
+
+
+def values(cls: type) -> list[str]:
+    """The lines for the numbers and strings that a class names."""
+    found = [f"{cls.__name__}.{n} = {v!r}" for n, v in vars(cls).items()
+             if not n.startswith("_") and isinstance(v, VALUES)]
+    return ["```python", *found, "```", ""] if found else []
 
 
 def member_entry(cls_name: str, name: str, value: Any) -> list[str]:
@@ -234,16 +304,18 @@ def member_entry(cls_name: str, name: str, value: Any) -> list[str]:
 def entry(module: str, name: str, level: int = 3) -> list[str]:
     """The lines for one name."""
     value = getattr(importlib.import_module(module), name)
-    short = f"{module}.{name}".replace("pullback.", "pb.", 1)
+    prefix = "" if level == DOOR_LEVEL else "pb."
+    short = f"{module}.{name}".replace("pullback.", prefix, 1)
     lines = [f"{'#' * level} {name} {{ #{anchor(module, name)} }}", ""]
     shown = value.__name__ if isinstance(value, types.FunctionType) else name
-    if shown != name and shown in public(module):
+    if shown != name and getattr(importlib.import_module(module), shown, None) is value:
         return [*lines, f"Another name of [`{shown}`](#{anchor(module, shown)}).", ""]
     if inspect.isclass(value) and is_error(value):
         return [*lines, *error_entry(value)]
     lines += ["```python", signature(short, value), "```", ""]
     lines += bases(value) if inspect.isclass(value) else []
     lines += [markdown(inspect.getdoc(value) or "", link)]
+    lines += values(value) if inspect.isclass(value) else []
     for member, found in members(value) if inspect.isclass(value) else []:
         lines += ['<div class="member" markdown>', *member_entry(name, member, found), "</div>", ""]
     return lines
@@ -270,14 +342,20 @@ def sections() -> dict[str, str]:
 
 def bases(cls: type) -> list[str]:
     """What a class is a kind of, among what has an entry."""
-    kinds = [f"[`{b.__name__}`]({link(b.__name__) or link(dotted(b))})" for b in cls.__bases__
-             if link(b.__name__) or link(dotted(b))]
+    kinds = [f"[`{b.__name__}`]({classes()[b]})" for b in cls.__bases__ if b in classes()]
     return [f"A kind of {', '.join(kinds)}.", ""] if kinds else []
 
 
-def dotted(cls: type) -> str:
-    """The name of a class of a part, such as `pullback.nn.Module`."""
-    return f"{'.'.join(cls.__module__.split('.')[:2])}.{cls.__name__}"
+@functools.cache
+def classes() -> dict[type, str]:
+    """Class -> page and anchor of its entry."""
+    found: dict[type, str] = {}
+    for name, address in addresses().items():
+        module, _, last = name.rpartition(".")
+        value = getattr(importlib.import_module(module), last)
+        if inspect.isclass(value):
+            found.setdefault(value, address)
+    return found
 
 
 def constants() -> list[str]:
@@ -287,8 +365,21 @@ def constants() -> list[str]:
     return ["## Constants and dtypes", "", "| name | value |", "|---|---|", *rows, ""]
 
 
+def door_page(spec: Page) -> str:
+    """The text of a page of a door."""
+    lines = [f"# {spec.title}", "", "How the door behaves: [Doors](../doors.md). All its names, "
+             "with those of the library itself: [Names of the doors](../door_names.md).", ""]
+    for package, names in of_doors()[spec.file].items():
+        lines += [f"## {package.removeprefix('pullback.')}", ""]
+        for name in names:
+            lines += entry(package, name, DOOR_LEVEL)
+    return "\n".join(lines)
+
+
 def page(spec: Page) -> str:
     """The text of one page."""
+    if spec in DOORS:
+        return door_page(spec)
     lines = [f"# {spec.title}", ""]
     if spec.module == "pullback":
         lines += ["These are names of `pullback` itself: `import pullback as pb`.", ""]
@@ -309,4 +400,4 @@ def page(spec: Page) -> str:
 
 def pages() -> dict[str, str]:
     """File within `reference/` -> its text."""
-    return {f"{spec.file}.md": page(spec) for spec in (*FRONT, *PARTS)}
+    return {f"{spec.file}.md": page(spec) for spec in (*FRONT, *PARTS, *DOORS)}

@@ -23,12 +23,25 @@ SOURCE = "source"
 
 LINK = re.compile(
     r"(^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)|`[^`\n]+`)"
-    r"|\]\((?!\w+:)(?P<to>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)",
+    r"|(?P<file>\[[\w/]+\.md)?\]\((?!\w+:)(?P<to>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)",
     re.MULTILINE | re.DOTALL,
 )
-"""Code, which is left alone, or a relative link."""
+"""Code, which is left alone, or the end of a relative link, whole where it shows a file's name."""
 
 LANGUAGES = {".py": "python", ".toml": "toml", ".yml": "yaml", ".js": "js", ".css": "css"}
+
+NAME = re.compile(r"(?<!\[)`((?:pb|pullback)\.[\w.]+)(\([^`\n]*\))?`(?!\])")
+"""A public name between backticks that is no link yet."""
+
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+USED = re.compile(r"\bpb\.((?:[a-z]+\.)?\w+)|(?<![\w.])((?:nn|optim|graphs|solvers)\.[A-Za-z]\w+)")
+"""A name that code uses: of the front page, or of a part that was imported by its name."""
+
+PLAIN = ("elementwise.md", "arrays.md", "neural.md", "random.md")
+"""Pages whose names stand in every program."""
+
+TABLES = ("index.md", "operations.md", "door_names.md", "limits.md", "words.md", "design.md")
+"""Pages that are no programs."""
 
 HOME = {"docs/README.md": "docs/index.md"}
 """Pages that are there for readers of the repository -> their like on the site."""
@@ -72,6 +85,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Lead links from where a file lies in the repository to where its page is on the site."""
     here = page.file.src_uri
     if here.startswith("reference/") and page.file.generated_by:
+        if here.startswith("reference/door_"):
+            page.meta["search"] = {"boost": 0.2}  # the library's own names come first
         return markdown
     if here.startswith(f"{SOURCE}/"):
         page.meta["search"] = {"exclude": True}
@@ -79,15 +94,54 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     def moved(found: re.Match[str]) -> str:
         if found["to"] is None:
             return found[0]
-        to = page_of(target(repository_path(here), found["to"]))
-        return f"]({posixpath.relpath(to, posixpath.dirname(here) or '.')}{found['anchor'] or ''})"
+        path = target(repository_path(here), found["to"])
+        to, shown = page_of(path), f"[{title(path)}" if found["file"] else ""
+        to = posixpath.relpath(to, posixpath.dirname(here) or ".")
+        return f"{shown}]({to}{found['anchor'] or ''})"
 
-    return LINK.sub(moved, markdown)
+    if here.startswith(f"{SOURCE}/") or here in TABLES:
+        return LINK.sub(moved, markdown)
+    up = posixpath.relpath("reference", posixpath.dirname(here) or ".")
+    return with_reference(LINK.sub(moved, markdown), up)
+
+
+def with_reference(markdown: str, up: str) -> str:
+    """Names lead to their entries, and the page ends with those that its programs use."""
+    def entry(name: str, shown: str) -> str:
+        address = make_reference.link(name)
+        return f"[`{shown}`]({up}/{address})" if address else f"`{shown}`"
+
+    lines, fenced = [], False
+    for line in markdown.split("\n"):
+        fenced ^= line.startswith("```")
+        plain = fenced or line.startswith(("#", "    "))
+        lines.append(line if plain else NAME.sub(
+            lambda m: entry(m[1], m[1] + (m[2] or "")), line))
+    names = [entry(f"pb.{name}", name) for name in used(markdown)]
+    return "\n".join([*lines, "", f"**In the reference:** {', '.join(names)}." if names else ""])
+
+
+def used(markdown: str) -> list[str]:
+    """The public names that the programs of a page use, but for plain operations."""
+    code = "\n".join(BLOCK.findall(markdown))
+    imported = re.findall(r"\w+", " ".join(re.findall(r"^from pullback import (.+)$", code, re.M)))
+    found: dict[str, None] = {}
+    for of_front, of_part in USED.findall(code):
+        if of_part and of_part.partition(".")[0] not in imported:
+            continue
+        address = make_reference.link(f"pb.{of_front or of_part}")
+        if address and not address.startswith(PLAIN):
+            found[of_front or of_part] = None
+    return list(found)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Search without a server: the index and the worker as scripts, which a file may load."""
+    """Search without a server: the index and the worker as scripts, which a file may load.
+
+    And a page for wrong addresses that is right in any folder; the theme's is for a root only.
+    """
     site = Path(config.site_dir)
+    (site / "assets/404.html").replace(site / "404.html")
     index = (site / "search/search_index.json").read_text(encoding="utf-8")
     (site / "search/search_index.js").write_text(f"var __index = {index}", encoding="utf-8")
     (worker,) = (site / "assets/javascripts/workers").glob("search.*.js")
@@ -96,6 +150,12 @@ def on_post_build(config: MkDocsConfig) -> None:
     (site / "search/search_worker.js").write_text(
         f"const searchWorker = {text}\n{shim}", encoding="utf-8"
     )
+
+
+def title(path: str) -> str:
+    """The heading of a page of the repository, for a link that names its file there."""
+    with (ROOT / path).open(encoding="utf-8") as page:
+        return page.readline().removeprefix("# ").strip()
 
 
 def target(path: str, link: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
 import importlib.util
+import io
 import os
 import re
 import subprocess
@@ -22,6 +24,8 @@ LINKING = [
     *sorted(p for f in ("pullback", "examples", "benchmarks") for p in (ROOT / f).rglob("*.md")),
 ]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PRINTS = re.compile(r"```\s+^```output\n(.*?)^```", re.MULTILINE | re.DOTALL)
+"""What stands right after a block, if its output is shown; "…" stands for anything."""
 SETTING = re.compile(r"^<!-- run with (\w+)=(\S+) -->$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
@@ -32,6 +36,22 @@ def blocks(path: Path) -> list[tuple[int, str]]:
     """(line, code) of each Python block."""
     text = path.read_text(encoding="utf-8")
     return [(text.count("\n", 0, m.start(1)) + 1, m.group(1)) for m in BLOCK.finditer(text)]
+
+
+def shown(path: Path) -> dict[int, str]:
+    """Line of a block -> what its page says that it prints."""
+    text, found = path.read_text(encoding="utf-8"), {}
+    for block in BLOCK.finditer(text):
+        prints = PRINTS.match(text, block.end() - 3)
+        if prints:
+            found[text.count("\n", 0, block.start(1)) + 1] = prints.group(1).replace("…", "...")
+    return found
+
+
+def is_printed(wanted: str, got: str) -> bool:
+    """Whether an output is what a page shows, up to spaces."""
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return doctest.OutputChecker().check_output(wanted, got, flags)
 
 
 def run_block(code: str, names: dict[str, Any], file: str, line: int) -> None:
@@ -61,8 +81,28 @@ def test_the_blocks_of_a_document_run_in_order(
         assert done.returncode == 0, done.stderr
         return
     names: dict[str, Any] = {"__name__": "__main__"}
+    outputs = shown(path)
     for line, code in blocks(path):
-        run_block(code, names, str(path), line)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            run_block(code, names, str(path), line)
+        if line in outputs:
+            wanted, got = outputs[line], printed.getvalue()
+            assert is_printed(wanted, got), f"{path.name}:{line} prints:\n{got}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_every_output_that_is_shown_belongs_to_a_block(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n```output\n") == len(shown(path))
+
+
+def test_an_output_is_held_against_what_is_shown(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1)\n```\n\n```output\n1 …\n```\n", "utf-8")
+    assert shown(page) == {2: "1 ...\n"}
+    assert is_printed("1 ...\n", "1  2 3\n")
+    assert not is_printed("1 ...\n", "2\n")
 
 
 def anchors(path: Path) -> set[str]:

@@ -5,7 +5,9 @@ One build serves all tests. Users without mkdocs skip what needs it.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import inspect
 import os
 import re
 import shutil
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
@@ -91,10 +94,10 @@ def test_the_list_for_readers_of_the_repository_has_every_page() -> None:
 def test_links_of_the_site_lead_to_files(site: Path) -> None:
     broken = set()
     for page in site.rglob("*.html"):
-        if page.name == "404.html":
-            continue
         for link in re.findall(r'(?:href|src)="([^"#?]+)', page.read_text(encoding="utf-8")):
-            if not re.match(r"\w+:", link) and not (page.parent / unquote(link)).exists():
+            if link == "/" or re.match(r"\w+:", link):
+                continue
+            if not (page.parent / unquote(link)).exists():
                 broken.add((page.relative_to(site).as_posix(), link))
     assert not broken
 
@@ -125,6 +128,41 @@ def test_every_public_name_has_its_entry(site: Path) -> None:
         and f"pb.{name}</code>" not in texts["arrays"]
     ] == []
     assert {"pullback.vmap", "pullback.nn.Linear", "pullback.errors.ShapeError"} <= known
+
+
+def test_docstrings_of_methods_are_rendered(site: Path) -> None:
+    raw = {}
+    for page in (site / "reference").glob("*.html"):
+        text = re.sub(r"(?s)<(code|pre|script)\b.*?</\1>", "", page.read_text(encoding="utf-8"))
+        if found := re.findall(r"(?m)^.*(?:\]\(|`|\\_).*$", text):
+            raw[page.stem] = found[:3]
+    assert not raw
+
+
+def test_an_anchor_leads_to_one_place(site: Path) -> None:
+    twice = {
+        (page.relative_to(site).as_posix(), name)
+        for page in site.rglob("*.html")
+        for name, times in Counter(re.findall(r' id="([^"]+)"', page.read_text("utf-8"))).items()
+        if times > 1
+    }
+    assert not twice
+
+
+def test_a_link_that_names_a_file_shows_the_title_of_its_page(site: Path) -> None:
+    assert "](v1.md)" in (DOCS / "graphs.md").read_text(encoding="utf-8")
+    text = (site / "graphs.html").read_text(encoding="utf-8")
+    assert '<a href="v1.html">Running TensorFlow 1 code</a>' in text
+
+
+def test_pages_lead_to_the_reference_of_what_they_use(site: Path) -> None:
+    text = (site / "howto/clip_and_penalise.html").read_text(encoding="utf-8")
+    foot = text.partition("<strong>In the reference:</strong>")[2].partition("</p>")[0]
+    assert 'href="../reference/optim.html#optim-clip_grad_norm_"' in foot
+    assert 'href="../reference/transformations.html#hvp"' in foot
+    assert "tanh" not in foot
+    text = (site / "howto/from_jax.html").read_text(encoding="utf-8")
+    assert 'transformations.html#linearize"><code>pb.linearize</code></a>' in text
 
 
 def test_nothing_is_asked_of_a_network(site: Path) -> None:
@@ -177,6 +215,43 @@ def test_a_docstring_becomes_markdown() -> None:
         "x \\* y\\_ of [`op`](p.md).", "| | |", "|---|---|", "| `a`, `b` | one; or None |",
         "The rest.", "```pycon", ">>> 1", "1", "```", "```pycon", ">>> 2", "2", "```",
     ]
+
+
+def test_parts_are_reached_from_the_front_page() -> None:
+    parts = [p.module.removeprefix("pullback.") for p in script("make_reference").PARTS]
+    code = "import pullback as pb; from operator import attrgetter\n" + "".join(
+        f"attrgetter({part!r})(pb)\n" for part in parts)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_entry_of_the_library_has_an_example() -> None:
+    made, missing = script("make_reference"), []
+    for name, address in made.addresses().items():
+        module, _, last = name.rpartition(".")
+        value = getattr(importlib.import_module(module), last)
+        if address.startswith(("door_", "errors.")):
+            continue
+        doc = inspect.getdoc(value) or ""
+        if ">>>" not in doc and "see `" not in doc and "\n    " not in doc:
+            missing.append(name)
+    assert not missing
+
+
+def test_names_in_docstrings_exist() -> None:
+    made, missing = script("make_reference"), []
+    for name in made.addresses():
+        module, _, last = name.rpartition(".")
+        doc = inspect.getdoc(getattr(importlib.import_module(module), last)) or ""
+        for said in re.findall(r"`(?:pb|pullback)\.([\w.]+)`", doc):
+            value: object = pb
+            for part in said.split("."):
+                value = getattr(value, part, None)
+            if value is None:
+                missing.append((name, said))
+    assert not missing
 
 
 def test_signatures_are_short_and_without_annotations() -> None:
