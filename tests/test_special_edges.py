@@ -107,8 +107,8 @@ EDGES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]] = 
     "expit": (s.expit, ([-1e4, 1e4],), ([0, 0],)),
     "log_expit": (s.log_expit, ([-1e4, 1e4],), ([3, 0],)),
     "logsumexp": (lambda a: s.logsumexp(a, b=np.array([2.0, 0.0])), ([1.0, INF],), ([3, 0],)),
-    "logsumexp in a weight of 0": (  # the slope exp(a - out), as anywhere; 0 where it is no number
-        lambda b: s.logsumexp([0.0, np.log(1.5), INF, 2000.0, NAN], b=b), ([2.0, 0.0, 0.0, 0.0, 0.0],),
+    "logsumexp in a weight of 0": (  # the slope exp(a - out); 0 where it is no number
+        lambda b: s.logsumexp([0.0, np.log(1.5), INF, 2e3, NAN], b=b), ([2.0, 0, 0, 0, 0],),
         ([1.5, 2.25, 0, 0, 0],),
     ),
     "logsumexp of nothing": (

@@ -11,13 +11,15 @@ from typing import Any
 import numpy
 
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from . import calling as calling
 from . import numeric as numeric
 from . import spaces as spaces
 from . import traps as traps
 from .finding import Finding, failed, not_applicable
 from .laws import LAWS, Law
 from .report import Report
-from .subject import Subject
+from .subject import Subject, numpy_of
+from .words import first_of
 
 
 def check(
@@ -54,7 +56,7 @@ def check(
     (False, 'it is 0.5 times what it should be')
     """
     if not callable(f):
-        raise ArgumentTypeError("argument `f` of `check`", "a function", f"a {type(f).__name__}")
+        raise ArgumentTypeError("argument `f` of `check`", "a function", f"{f!r:.60}")
     if order not in (1, 2):
         raise ArgumentError("argument `order` of `check`", "1 or 2", repr(order))
     for unknown in set(skip) - set(LAWS):
@@ -68,9 +70,6 @@ def check(
     reasons = dict(skip) if isinstance(skip, Mapping) else dict.fromkeys(skip, "skipped")
     findings: list[Finding] = []
     seconds: dict[str, float] = {}
-    if not subject.wanted:
-        nothing = not_applicable("no argument is a real or complex number or array")
-        return Report(subject.name, [replace(nothing, law=name) for name in LAWS])
     for law in LAWS.values():
         if law.name in reasons:
             findings.append(replace(not_applicable(reasons[law.name]), law=law.name))
@@ -78,6 +77,9 @@ def check(
             start = time.perf_counter()
             findings += [replace(found, law=law.name) for found in findings_of(law, subject)]
             seconds[law.name] = time.perf_counter() - start
+            if law.name == "call" and findings[-1].status != "passed":  # nothing can be asked
+                why = findings[-1].reason or "nothing could be asked: see the law \"call\""
+                reasons = {**dict.fromkeys(LAWS, why), **reasons}
     return Report(subject.name, findings, seconds)
 
 
@@ -89,6 +91,6 @@ def findings_of(law: Law, subject: Subject) -> Iterator[Finding]:
             yield from list(law.test(subject))
     except Exception as error:
         yield failed(
-            f"`{subject.name}`, law \"{law.name}\"", "an answer",
-            f"{type(error).__name__}: {error}",
+            f"`{subject.name}`, when its gradient is asked for", "an answer", first_of(error),
+            "correct what raises", inputs=map(numpy_of, subject.point),
         )

@@ -12,10 +12,12 @@ from ..errors import NotDifferentiableError
 from .case import Case, cases, inner, wide
 from .differences import slope
 from .finding import Finding, failed, not_applicable, passed
+from .hints import by_entry, hint
 from .laws import law
 from .shrinking import shrunk
 from .steady import steady
 from .subject import Subject, like, numpy_of, random_like
+from .words import in_words
 
 NOWHERE = "no point was found near the examples where the function is smooth and finite"
 
@@ -54,7 +56,7 @@ def check_vjp(subject: Subject) -> Iterator[Finding]:
         yield not_applicable(NOWHERE)
     for case in found:
         if wrong(case):
-            yield wrong_gradient(shrunk(case, wrong))
+            yield wrong_gradient(case)
             return
         remark = f"differences in {precision(case)}, off by at most {case.true.error:.0e}"
         yield passed(remark, dtype=precision(case))
@@ -66,74 +68,24 @@ def precision(case: Case) -> str:
 
 
 def wrong_gradient(case: Case) -> Finding:
-    """The failure, entry by entry for the argument that is furthest off."""
-    wanted = by_entry(case)
+    """The failure at a smaller point, entry by entry for the argument that is furthest off."""
+    small = shrunk(case, wrong)
+    wanted = [numpy.where(numpy.isnan(w), s, w)
+              for w, s in zip(by_entry(small), small.gradient, strict=True)]
     apart = [float(numpy.abs(w - s).max(initial=0))
-             for w, s in zip(wanted, case.gradient, strict=True)]
+             for w, s in zip(wanted, small.gradient, strict=True)]
     i = int(numpy.argmax(numpy.nan_to_num(numpy.array(apart), nan=numpy.inf)))
-    of = "its surrogate" if case.subject.surrogate else "the function"
+    subject, every = case.subject, [small, case, *ready(case.subject)]  # one entry tells little
+    of = "its surrogate" if subject.surrogate else "the function"
     return failed(
-        f"gradient of `{case.subject.name}` in {case.subject.names[i]}",
-        f"the derivative of {of}: {short(wanted[i])}", short(case.gradient[i]),
-        hint(wanted[i], case.gradient[i]), dtype=precision(case), inputs=case.entries,
-        wanted=wanted[i], seen=case.gradient[i], difference=apart[i],
+        f"gradient of `{subject.name}` in {subject.names[i]}, for a cotangent of "
+        + ", ".join(map(in_words, small.weights)),
+        f"the derivative of {of}: {in_words(wanted[i])}", in_words(small.gradient[i]),
+        hint([by_entry(c)[i] for c in every], [c.gradient[i] for c in every],
+             [c.weights[0] for c in every if len(c.weights) == 1]),
+        dtype=precision(small), inputs=small.entries, wanted=wanted[i], seen=small.gradient[i],
+        difference=apart[i],
     )
-
-
-def by_entry(case: Case, most: int = 24) -> list[Any]:
-    """The true gradient for the weights; NaN for entries beyond so many."""
-    f = case.reference(case.subject.surrogate or case.subject.f)
-    found, left = [], most
-    for i, x in enumerate(case.entries):
-        g = numpy.full(x.shape, numpy.nan, x.dtype)
-        for index in numpy.ndindex(*x.shape):
-            if left <= 0:
-                break
-            left -= 1
-            g[index] = _entry(case, f, i, index)
-        found.append(g)
-    return [numpy.where(numpy.isnan(g), s, g)
-            for g, s in zip(found, case.gradient, strict=True)]
-
-
-def _entry(case: Case, f: Any, i: int, index: tuple[int, ...]) -> Any:
-    total: Any = 0.0
-    units = (1.0, 1j) if case.entries[i].dtype.kind == "c" else (1.0,)
-    for unit in units:
-        direction = [numpy.zeros_like(x) for x in case.entries]
-        direction[i][index] = unit
-        size = max(1.0, float(abs(case.entries[i][index])))
-        found = slope(f, case.entries, direction, case.eps)
-        total = total + unit * inner(case.weights, found.values_trusted)[0] / size
-    return total
-
-
-def hint(wanted: Any, seen: Any) -> str:
-    """What is probably wrong, from the numbers."""
-    if not numpy.isfinite(seen).all():
-        return "the rule gives NaN or infinity where the derivative is finite"
-    if not numpy.any(seen):
-        return "the rule gives zeros: is the path cut off, as by float(), numpy() or detach()?"
-    if numpy.allclose(seen, numpy.conj(wanted), rtol=1e-5) and numpy.iscomplexobj(wanted):
-        return "it is the conjugate: gradients are adjoints, so conjugate the derivative"
-    if seen.ndim == 2 and seen.shape[0] == seen.shape[1] and numpy.allclose(
-            seen, wanted.T, rtol=1e-5) and seen.size > 1:
-        return "it is the transpose of what it should be"
-    with numpy.errstate(all="ignore"):
-        ratio = numpy.ravel(seen / wanted)
-    ratio = ratio[numpy.isfinite(ratio)]
-    if ratio.size and numpy.allclose(ratio, ratio[0], rtol=1e-4):
-        if abs(ratio[0] + 1) < 1e-4:
-            return "its sign is wrong"
-        return f"it is {ratio[0]:.6g} times what it should be"
-    return "correct the rule; or, if it differs on purpose, pass surrogate=g"
-
-
-def short(x: Any) -> str:
-    """An array on one line, with its first entries only."""
-    x = numpy.asarray(x)
-    text = numpy.array2string(x, precision=6, threshold=6, edgeitems=2, separator=", ")
-    return " ".join(text.split())
 
 
 @law("jvp", "A tangent in forward mode that is not the derivative of the function.")
@@ -152,14 +104,25 @@ def check_jvp(subject: Subject) -> Iterator[Finding]:
             apart = numpy.abs(s - v)[t]
             if not bool((apart <= case.tolerance(scale) + 30 * e[t]).all()):
                 yield failed(
-                    f"tangent of output {k} of `{subject.name}`", short(v), short(s),
-                    hint(v, s), path="jvp", inputs=case.entries, wanted=v, seen=s,
-                    difference=float(apart.max(initial=0)), dtype=precision(case),
+                    f"tangent of output {k} of `{subject.name}`{_of_the_gradient(case)}",
+                    in_words(v), in_words(s), hint([v], [s]), path="jvp", inputs=case.entries,
+                    wanted=v, seen=s, difference=float(apart.max(initial=0)),
+                    dtype=precision(case),
                 )
                 return
         yield passed(path="jvp", dtype=precision(case))
     if not ready(subject):
         yield not_applicable(NOWHERE, path="jvp")
+
+
+def _of_the_gradient(case: Case) -> str:
+    """That a tangent is made of the rule for gradients, where no other rule was given."""
+    from .traps.marking import are_without_tangents, rules_of  # its package registers laws
+
+    with steady(case.subject.seed):
+        outs = case.subject.of(*case.subject.tensors(case.point, requires_grad=True))
+    told = ", made of its rule for gradients by transposing (no rule for tangents was given)"
+    return told if are_without_tangents(rules_of([o._node for o in outs])) else ""
 
 
 def tangents(case: Case) -> list[Any]:
@@ -221,8 +184,8 @@ def check_linearity(subject: Subject) -> Iterator[Finding]:
                 yield failed(
                     f"gradient of `{subject.name}` in {subject.names[i]}, of a cotangent "
                     + ("of zeros" if zero else "that is a sum"),
-                    "zeros" if zero else f"the sum of both gradients: {short(wanted)}",
-                    short(nothing if zero else both),
+                    "zeros" if zero else f"the sum of both gradients: {in_words(wanted)}",
+                    in_words(nothing if zero else both),
                     "a rule is linear in its cotangent: multiply by it, once",
                     inputs=case.entries, wanted=0 * nothing if zero else wanted,
                     seen=nothing if zero else both, difference=apart,

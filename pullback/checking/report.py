@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -13,11 +14,15 @@ import numpy
 
 from ..errors import ArgumentError, CheckFailed
 from .finding import Finding
+from .mistakes import Mistake, mistakes
 
 _STYLE = """body{font:15px system-ui,sans-serif;margin:2em;max-width:70em}
 table{border-collapse:collapse;margin:1em 0}td,th{padding:.3em .8em;text-align:left;
 border-bottom:1px solid #ccc;vertical-align:top}.failed{color:#b00020}.passed{color:#1b6e2c}
 pre{background:#f4f4f4;padding:.8em;overflow:auto}"""
+
+
+_LIKELY = "likely the same mistake"
 
 
 class Report:
@@ -75,31 +80,69 @@ class Report:
             own = [f for f in self.findings if f.law == name]
             count = row["passed"] + row["failed"]
             verdict = "failed" if row["failed"] else "passed" if count else "not applicable"
-            told = next((f for f in own if f.status == verdict and f.message), None)
-            remark = "" if told is None else told.message.splitlines()[0]
-            found.append((name, verdict, str(count), remark))
+            told = [f.message.splitlines()[0] for f in own if f.status == verdict and f.message]
+            found.append((name, verdict, str(count), _listed(told) if count else told[0]))
         return found
 
-    def __str__(self) -> str:
-        head = f"{self.name}: {'nothing is wrong' if self.ok else f'{len(self.failures)} failed'}"
-        lines = [
+    def text(self, *, verbose: bool = False) -> str:
+        """What is wrong, and what was tried, as plain text.
+
+        Failures that are likely to be of one mistake are told by the most telling one, and named
+        on one line. `verbose`: every failure is told.
+        """
+        table = [
             f"  {law:<16} {verdict:<15} {count:>3}  {remark}".rstrip()
-            for law, verdict, count, remark in self.rows()
+            for law, verdict, count, remark in self.rows() if verdict != "not applicable"
         ]
-        return "\n".join([head, *lines, *(f"\n{described(f)}" for f in self.failures)])
+        told = [] if not verbose else [described(f) for f in self.failures]
+        parts = [self._head(), *(told or map(_told, mistakes(self.failures))),
+                 "\n".join([*table, *self._reasons()])]
+        return ("\n\n" if self.failures else "\n").join(parts)
+
+    def _head(self) -> str:
+        """The verdict on one line."""
+        verdicts = Counter(row[1] for row in self.rows())
+        if self.failures:
+            count = len(mistakes(self.failures))
+            return (f"{self.name}: {'a mistake' if count == 1 else f'{count} mistakes'}, "
+                    f"{verdicts['failed']} of {verdicts.total()} laws broken")
+        if not verdicts["passed"]:
+            return f"{self.name}: nothing was checked"
+        compared = any(f.law == "vjp" and f.status == "passed" for f in self.findings)
+        return (f"{self.name}: nothing is wrong, {verdicts['passed']} laws hold"
+                + ", but it was not compared with differences" * (not compared))
+
+    def _reasons(self) -> list[str]:
+        """Why laws do not apply, a line a reason."""
+        laws: dict[str, list[str]] = {}
+        for law, verdict, _, remark in self.rows():
+            if verdict == "not applicable":
+                laws.setdefault(remark, []).append(law)
+        return [
+            f"  not applicable: {', '.join(of) if len(of) < 6 else f'{len(of)} laws'} ({why})"
+            for why, of in laws.items()
+        ]
+
+    def __str__(self) -> str:
+        return self.text()
 
     __repr__ = __str__
 
     def __rich__(self) -> Any:
         from rich.console import Group
+        from rich.padding import Padding
         from rich.table import Table
         from rich.text import Text
 
-        table = Table("law", "", "cases", "", title=Text(self.name))
+        table = Table("law", "", "cases", "", box=None, header_style="bold")
         for law, verdict, count, remark in self.rows():
-            colour = {"passed": "green", "failed": "red"}.get(verdict, "dim")
-            table.add_row(law, Text(verdict, colour), count, Text(remark))
-        return Group(table, *(Text(described(f)) for f in self.failures))
+            if verdict != "not applicable":
+                colour = "green" if verdict == "passed" else "red"
+                table.add_row(law, Text(verdict, colour), count, Text(remark, overflow="fold"))
+        wrong = [Padding(Text(_told(m)), (1, 0, 0, 0)) for m in mistakes(self.failures)]
+        head = Text(self._head(), "bold red" if self.failures else "bold green")
+        reasons = [Text(line, "dim") for line in self._reasons()]
+        return Group(head, *wrong, Text() if wrong else "", table, *reasons)
 
     def html(self) -> str:
         """A page that needs nothing else."""
@@ -107,11 +150,12 @@ class Report:
             f'<tr><td>{escape(a)}</td><td class="{b.split()[0]}">{b}</td><td>{c}</td>'
             f"<td>{escape(d)}</td></tr>" for a, b, c, d in self.rows()
         )
-        wrong = "".join(f"<pre>{escape(described(f))}</pre>" for f in self.failures)
+        wrong = "".join(_unfolded(m) for m in mistakes(self.failures))
         return (
             f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(self.name)}'
-            f"</title><style>{_STYLE}</style><h1>{escape(self.name)}</h1><table><tr><th>law</th>"
-            f"<th></th><th>cases</th><th></th></tr>{rows}</table>{wrong}</html>"
+            f"</title><style>{_STYLE}</style><h1>{escape(self.name)}</h1>"
+            f"<p>{escape(self._head())}</p>{wrong}<table><tr><th>law</th>"
+            f"<th></th><th>cases</th><th></th></tr>{rows}</table></html>"
         )
 
     def junit(self) -> str:
@@ -143,6 +187,8 @@ class Report:
             "name": self.name, "ok": self.ok, "tried": self.tried,
             "failures": [{"law": f.law, "path": f.path, "message": f.message}
                          for f in self.failures],
+            "mistakes": [{"law": m.leading.law, "message": described(m.leading), "also": m.also()}
+                         for m in mistakes(self.failures)],
         }, indent=1)
 
     def save(self, path: str | Path) -> None:
@@ -161,16 +207,43 @@ class Report:
     def raise_if_failed(self) -> None:
         """Raise `CheckFailed` if anything is wrong."""
         if not self.ok:
-            first = self.failures[0]
+            found = mistakes(self.failures)
             raise CheckFailed(
                 f"check of `{self.name}`", "every law to hold",
-                f"{len(self.failures)} failures\n\n{self}", first.fix,
+                "\n\n".join([self._head(), *map(_told, found)]), found[0].leading.fix,
             )
+
+
+def _listed(remarks: Sequence[str], width: int = 75) -> str:
+    """Different remarks, as many as fit on a line, and at least the first."""
+    first, *rest = [*dict.fromkeys(remarks), ""]
+    for remark in filter(None, rest):
+        if len(first) + len(remark) > width:
+            return f"{first}, …"
+        first += f", {remark}"
+    return first
+
+
+def _told(mistake: Mistake) -> str:
+    """A mistake: its most telling failure, and the laws that are broken with it."""
+    also = mistake.also()
+    return described(mistake.leading) + (f"\n  also failed: {also} – {_LIKELY}" if also else "")
+
+
+def _unfolded(mistake: Mistake) -> str:
+    """The same for a page, where one can open the rest."""
+    first = f"<pre>{escape(described(mistake.leading))}</pre>"
+    if not mistake.follow:
+        return first
+    rest = "".join(f"<pre>{escape(described(f))}</pre>" for f in mistake.follow)
+    return (f"{first}<details><summary>also failed: {escape(mistake.also())} – {_LIKELY}"
+            f"</summary>{rest}</details>")
 
 
 def described(f: Finding) -> str:
     """A failure with its numbers side by side."""
-    lines = [f"[{f.law}, {f.path}] {f.message}"]
+    path = "" if f.path in ("eager", f.law) else f", {f.path}"
+    lines = [f"[{f.law}{path}] {f.message}"]
     if f.inputs is not None:
         lines.append("  input:    " + "; ".join(" ".join(repr(x).split()) for x in f.inputs))
     if f.wanted is not None and f.seen is not None:
@@ -184,8 +257,11 @@ def side_by_side(wanted: Any, seen: Any, most: int = 6) -> list[str]:
         return []
     apart = numpy.nan_to_num(numpy.abs(wanted - seen), nan=numpy.inf)
     lines = [f"  {'index':<12}{'expected':>24}{'got':>24}{'difference':>12}"]
+    digits = 5 if numpy.iscomplexobj(wanted) or numpy.iscomplexobj(seen) else 10
     for flat in numpy.argsort(-apart, axis=None, kind="stable")[:most]:
         i = numpy.unravel_index(flat, wanted.shape)
-        index = str(tuple(map(int, i)))
-        lines.append(f"  {index:<12}{wanted[i]:>24.10g}{seen[i]:>24.10g}{apart[i]:>12.2g}")
+        if apart[i] <= 1e-6 * apart.max():  # these agree, but for rounding
+            break
+        numbers = "".join(f"{x[i]:>24.{digits}g}" for x in (wanted, seen))
+        lines.append(f"  {tuple(map(int, i))!s:<12}{numbers}{apart[i]:>12.2g}")
     return lines

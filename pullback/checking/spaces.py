@@ -8,12 +8,11 @@ from typing import Any
 import numpy
 
 from .case import Case, real_name, wide
-from .differences import EPS
 from .finding import Finding, failed, not_applicable, passed
 from .laws import law
-from .numeric import ready, short, wrong, wrong_gradient
-from .shrinking import shrunk
+from .numeric import NOWHERE, ready, wrong, wrong_gradient
 from .subject import Subject, in_dtype, numpy_of
+from .words import in_words
 
 REAL = ("float64", "float32", "float16", "bfloat16")
 
@@ -22,10 +21,10 @@ REAL = ("float64", "float32", "float16", "bfloat16")
 def check_dtypes(subject: Subject) -> Iterator[Finding]:
     """Every dtype that is declared, or else every real one that is taken."""
     if not ready(subject):
-        yield not_applicable("no point was found where the function is smooth and finite")
+        yield not_applicable(NOWHERE)
         return
     declared = subject.dtypes
-    for dtype in declared or REAL:
+    for dtype in declared or (REAL[:3] if subject.is_of_a_door else REAL):  # who lack bfloat16
         point = _castable(subject, dtype)
         if point is None or not subject.accepts(point):
             if declared is None:
@@ -67,10 +66,10 @@ def _in_dtype(subject: Subject, dtype: str, point: list[Any]) -> Iterator[Findin
 
 def _compared(case: Case, dtype: str, weights: list[Any], seen: list[Any]) -> Finding:
     """Gradients in a dtype against those in double precision, at the same numbers."""
-    subject, eps = case.subject, EPS[real_name(case.point[0])]
+    subject, eps = case.subject, case.eps
     if eps < 1e-12:
         if case.true.found and wrong(case):
-            return wrong_gradient(shrunk(case, wrong))
+            return wrong_gradient(case)
         return passed("against differences", dtype=dtype)
     exact = [in_dtype(x, e, str(e.dtype)) for x, e in zip(case.point, case.entries, strict=True)]
     if not subject.accepts(exact):
@@ -89,36 +88,25 @@ def _compared(case: Case, dtype: str, weights: list[Any], seen: list[Any]) -> Fi
         if not apart <= allowed and float(numpy.abs(w).max(initial=0)) < numpy.finfo("e").max:
             return failed(
                 f"gradient of `{subject.name}` in {subject.names[i]}, in {dtype}",
-                f"as in double precision: {short(w)}", short(s),
+                f"as in double precision: {in_words(w)}", in_words(s),
                 "compute the gradient in no narrower dtype than its input's", dtype=dtype,
                 inputs=case.entries, wanted=w, seen=s, difference=apart,
             )
     return passed("against double precision", dtype=dtype)
 
 
-@law("cotangent dtype", "A rule that fails, or answers in another dtype, for another's cotangent.")
-def check_cotangent_dtype(subject: Subject) -> Iterator[Finding]:
-    """A float32 cotangent for an output of another dtype."""
-    if not ready(subject):
-        yield not_applicable("no point was found where the function is smooth and finite")
+@law("mixed dtypes", "A rule that is wrong where an input is narrower than the cotangent.")
+def check_mixed(subject: Subject) -> Iterator[Finding]:
+    """One argument at a time in float32, the others in float64."""
+    if len(subject.point) < 2 or not ready(subject):
+        yield not_applicable("it has one input" if ready(subject) else NOWHERE)
         return
-    case = ready(subject)[0]
-    given = [
-        None if u is None else in_dtype(
-            u, numpy_of(u), "complex64" if numpy_of(u).dtype.kind == "c" else "float32")
-        for u in case.spread(case.weights)
-    ]
-    wanted = case.pulled([wide(numpy_of(u)) for u in given if u is not None])
-    for i, (x, w, g) in enumerate(zip(case.point, wanted, case.pulling[1](given), strict=True)):
-        s = wide(numpy_of(g))
-        size = float(numpy.abs(w).max(initial=0))
-        apart = float(numpy.abs(w - s).max(initial=0))
-        if g.dtype != x.dtype or not apart <= case.tolerance(size) + 1e-6 * size:
-            yield failed(
-                f"gradient of `{subject.name}` in {subject.names[i]}, of a float32 cotangent",
-                f"dtype {x.dtype}: {short(w)}", f"dtype {g.dtype}: {short(s)}",
-                "do not decide by the dtype of the cotangent", inputs=case.entries, wanted=w,
-                seen=s, difference=apart,
-            )
-            return
-    yield passed("of a float32 cotangent")
+    for i, name in enumerate(subject.names):
+        mixed = list(subject.best)
+        values = numpy_of(mixed[i])
+        dtype = "complex64" if values.dtype.kind == "c" else "float32"
+        mixed[i] = in_dtype(mixed[i], values, dtype)
+        if len({real_name(x) for x in mixed}) == 1 or not subject.accepts(mixed):
+            yield not_applicable(f"the function does not take {name} in {dtype} alone")
+        else:
+            yield from _in_dtype(subject, f"{dtype}, {name}", mixed)

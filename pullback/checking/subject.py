@@ -45,7 +45,7 @@ class Subject:
         self.rtol, self.atol = rtol, atol
         if isinstance(f, type) and hasattr(f, "apply"):
             self.f = f.apply
-        self.name = name or getattr(f, "__name__", type(f).__name__)
+        self.name = name or _name_of(f)
         self.args, self.keywords = tuple(examples), dict(keywords or {})
         self.kept: dict[str, Any] = {}  # what laws share
         self.leaves, self._rebuild = flatten((tuple(examples), dict(keywords or {})))
@@ -58,10 +58,14 @@ class Subject:
     def point(self) -> Point:
         """The examples' differentiated leaves, as raw arrays (numbers as arrays of shape ()).
 
-        Copies, where they can be written to: a function that writes spoils nobody's arrays.
+        Copies: a function that writes spoils nobody's arrays.
         """
-        given = [raw(Tensor(self.leaves[i])) for i in self.wanted]
-        return [x.copy(order="K") if isinstance(x, numpy.ndarray) else x for x in given]
+        return [copied(raw(Tensor(self.leaves[i]))) for i in self.wanted]
+
+    @property
+    def is_of_a_door(self) -> bool:
+        """Whether an example is a tensor of `pullback.tf` or `pullback.torch`."""
+        return any(cls is not Tensor for cls in self._classes)
 
     def rng(self, salt: int = 0) -> numpy.random.Generator:
         """Random numbers that are the same in every check of this seed."""
@@ -160,6 +164,11 @@ class Subject:
         with steady(self.seed):
             return [raw(o) for o in self.of(*self.tensors(point))]
 
+    def meant(self, point: Point) -> list[Any]:
+        """The outputs at a point, raw, of the function whose derivative the rule means to be."""
+        with steady(self.seed):
+            return [raw(o) for o in self.run(self.surrogate or self.f, self.tensors(point))]
+
     def pulling(self, point: Point) -> tuple[list[Any], Callable[..., list[Any]]]:
         """The outputs at a point, raw, and the function from cotangents to gradients, raw.
 
@@ -196,6 +205,11 @@ def numpy_of(x: Any) -> Any:
     return numpy.asarray(adapters[x.__class__].numpy(x))
 
 
+def copied(x: Any) -> Any:
+    """A raw array of its own memory, in the order of another one."""
+    return x.copy(order="K") if isinstance(x, numpy.ndarray) else adapters[x.__class__].copy(x)
+
+
 def like(x: Any, values: Any) -> Any:
     """A raw array of these values, in the library and the dtype of a raw array."""
     x = raw(x)
@@ -228,6 +242,15 @@ def _has_derivative(x: Any) -> bool:
     if isinstance(x, (bool, int)):
         return False
     return isinstance(x, (float, complex)) or (is_array(x) and is_inexact(x))
+
+
+def _name_of(f: Any) -> str:
+    name = str(getattr(f, "__name__", type(f).__name__))
+    if name != "apply":
+        return name
+    owner = getattr(f, "__self__", None)  # the class of a `Function`
+    outer = str(getattr(f, "__qualname__", name)).split(".")[-2:][0]
+    return owner.__name__ if isinstance(owner, type) else name if "<" in outer else outer
 
 
 def _class_of(x: Any) -> type:

@@ -237,7 +237,9 @@ class _Numbers:
         how = {**self.system.how}
         how["rtol"], how["atol"] = max(how["rtol"], finest), max(how["atol"], finest)
         span = (self.times[0], self.times[-1])
-        found = solve_ivp(self._slope, span, first, t_eval=self.times, **how)
+        slope = [self._slope]  # what SciPy's solvers hold, who refer to themselves, is let go
+        found = solve_ivp(lambda *at: slope[0](*at), span, first, t_eval=self.times, **how)
+        slope.clear()
         if not found.success:
             raise ConvergenceError(
                 self.system.who, f"a solution up to t = {span[1]:g}",

@@ -12,7 +12,7 @@ from pullback.checking import check
 from pullback.errors import ArgumentError, ArgumentTypeError, CheckFailed
 
 X = np.array([[0.4, -1.2, 0.9], [1.7, -0.3, -0.8]])
-NUMERIC = ("vjp", "jvp", "dot product", "linearity", "second order", "dtypes", "cotangent dtype")
+NUMERIC = ("vjp", "jvp", "dot product", "linearity", "second order", "dtypes", "mixed dtypes")
 
 
 def failing(report: Any) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,7 @@ RULES: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("name", RULES)
 def test_each_path_shows_the_mark(name: str) -> None:
+    pytest.importorskip("jax")
     said = found(RULES[name], X)
     assert set(said) == set(PATHS)
     for path, finding in said.items():
@@ -123,6 +125,12 @@ def test_what_is_lost_or_raises_in_a_graph_is_a_failure(make: Callable[..., Any]
 def test_what_is_lost_in_jit_is_a_failure() -> None:
     pytest.importorskip("jax")
     assert not found(lost_in("DynamicJaxprTracer"), X)["jax.jit"].ok
+
+
+def test_a_library_that_the_program_does_not_use_is_not_imported(monkeypatch: Any) -> None:
+    monkeypatch.delitem(sys.modules, "jax", raising=False)
+    assert found(tangential, X)["jax.jit"].reason == "JAX is not imported"
+    assert "jax" not in sys.modules
 
 
 def test_a_documented_refusal_is_none() -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from pullback.checking import Report, check
@@ -14,8 +13,7 @@ from tests.checking.planted import BUGS, KINDS
 
 
 def checked(planted: Planted) -> Report:
-    examples = [np.array(e) for e in planted.examples]
-    return check(planted.make(), *examples, **planted.options)
+    return check(planted.make(), *planted.examples, **planted.options)
 
 
 def test_there_are_thirteen_kinds() -> None:

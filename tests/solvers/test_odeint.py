@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pullback as pb
+from pullback.checking.laws import LAWS
 from pullback.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -237,3 +238,12 @@ def test_a_tensor_that_is_used_later_only_is_not_left_out() -> None:
     end = lambda a, b: pb.odeint(f, 1.0, [0.0, 1.0], a, b, rtol=1e-10)[1]  # noqa: E731
     close(pb.grad(end, (0, 1))(1.0, 2.0), [-0.5 * np.exp(-1.5)] * 2, 1e-6)
     close(pb.hessian(end, 1)(1.0, 2.0), 0.25 * np.exp(-1.5), 1e-6)
+
+
+def test_a_solution_leaves_nothing_behind() -> None:
+    """SciPy's solvers refer to themselves: without the collector they would keep y0 and weights."""
+    report = pb.check(
+        lambda y: pb.odeint(lambda y, t: -y, y, np.array([0.0, 1.0]))[-1], np.array([0.5, -1.3]),
+        skip=[law for law in LAWS if law != "leaks"],
+    )
+    assert report, str(report)

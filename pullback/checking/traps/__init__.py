@@ -6,6 +6,8 @@ from . import differing as differing
 from . import edges as edges
 from . import layouts as layouts
 from . import leaking as leaking
+from . import lengths as lengths
+from . import needing as needing
 from . import paths as paths
 from . import precision as precision
 from . import ranks as ranks

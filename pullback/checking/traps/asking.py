@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,9 +18,10 @@ from ...graphs import Graph, Session, placeholder
 from ...graphs import function as graph_function
 from ...graphs import gradients as graph_gradients
 from ...tape import GradientTape
-from ...transforms import checkpoint, grad, jvp, vmap
+from ...transforms import checkpoint, grad, jvp, value_and_grad, vmap
 from ..steady import steady
 from ..subject import Subject, like, numpy_of
+from .comparing import agree
 
 Ask = Callable[["Loss", Subject, list[Any]], list[Any]]
 
@@ -59,7 +60,6 @@ def total(term: Any) -> Any:
     return OPS["sum"](OPS["real"](term))
 
 
-
 def eager(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
     """By plain reverse mode."""
     tensors = subject.tensors(point, requires_grad=True)
@@ -92,7 +92,8 @@ def _grad(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
 
 
 def _nested(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
-    return _grad(lambda *xs: total(grad(lambda s: loss(*xs) * s)(1.0)), subject, point)
+    one = Tensor(like(raw(loss(*subject.tensors(point))), numpy.ones(())))
+    return _grad(lambda *xs: total(grad(lambda s: loss(*xs) * s)(one)), subject, point)
 
 
 def _checkpointed(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
@@ -104,14 +105,31 @@ def _traced(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
 
 
 def _mapped(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
-    several = [Tensor(raw(t)[None]) for t in subject.tensors(point)]
-    found = vmap(grad(loss, argnums=tuple(range(len(point)))))(*several)
-    return numbers([g[0] for g in found])
+    """As the second of two examples; as the only one, where numbers are drawn for each."""
+    beside = [] if _draws(loss, subject, point) else [subject.near(point, subject.rng(81))]
+    several = [
+        Tensor(like(x, numpy.stack([numpy_of(y) for y in (*others, x)])))
+        for x, *others in zip(point, *beside, strict=True)
+    ]
+    values, found = vmap(value_and_grad(loss, argnums=tuple(range(len(point)))))(*several)
+    wanted, seen = (numpy_of(raw(v)) for v in (loss(*subject.tensors(point)), values[-1]))
+    if beside and not agree([wanted], [seen]):
+        raise ValueError(f"the value itself is another one: {seen:.6g}, not {wanted:.6g}")
+    return numbers([g[-1] for g in found])
+
+
+def _draws(loss: Any, subject: Subject, point: list[Any]) -> bool:
+    """Whether the value is another one with other random numbers."""
+    values = []
+    for seed in (0, 1):
+        with steady(seed):
+            values.append(numpy_of(raw(loss(*subject.tensors(point)))))
+    return bool(values[0] != values[1])
 
 
 def _forward(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
     """By one tangent an entry; of small real arguments."""
-    if any(raw(t).size > 32 or raw(t).dtype.kind == "c" for t in subject.tensors(point)):
+    if any(x.size > 32 or x.dtype.kind == "c" for x in map(numpy_of, point)):
         raise NotAskedError("tangents are tried one by one, for few real entries")
     found = []
     for i, x in enumerate(map(numpy_of, point)):
@@ -146,36 +164,49 @@ def _by_keyword(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
 
 
 def _in_graph(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
-    """Placeholders, `gradients` and a session, as in TensorFlow 1."""
+    """Placeholders, `gradients` and a session, as in TensorFlow 1, which is fed NumPy's arrays."""
+    arrays = [numpy_of(x) for x in point]
+    own = loss
+    if not all(isinstance(x, numpy.ndarray) for x in point):
+        own = _loss_of(arrays, [numpy_of(c) for c in loss.cotangents], subject, "NumPy")
     with Graph().as_default():
-        xs = [placeholder(x.dtype, list(x.shape)) for x in map(numpy_of, point)]
-        found = graph_gradients(loss(*xs), xs, unconnected_gradients="zero")
-        fed = {x: numpy_of(v) for x, v in zip(xs, point, strict=True)}
+        xs = [placeholder(x.dtype, list(x.shape)) for x in arrays]
+        found = graph_gradients(own(*xs), xs, unconnected_gradients="zero")
+        fed = dict(zip(xs, arrays, strict=True))
         return numbers(Session().run(found, fed))
 
 
 def _compiled(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
-    """Inside `jax.jit`, where JAX is there and a call is quick."""
-    if importlib.util.find_spec("jax") is None:
-        raise NotAskedError("JAX is not installed")
+    """Inside `jax.jit`, where a call is quick, in a program that has imported JAX."""
+    if "jax" not in sys.modules:  # which takes seconds, and memory of a GPU
+        raise NotAskedError("JAX is not imported")
     start = time.perf_counter()
     eager(loss, subject, point)
-    if time.perf_counter() - start > _QUICK or sum(raw(x).size for x in point) > _FEW:
+    if time.perf_counter() - start > _QUICK or sum(numpy_of(x).size for x in point) > _FEW:
         raise NotAskedError("compiling is tried for small, quick functions")
     import jax
 
     with jax.enable_x64(True):
-        own = Loss(subject, [jax.numpy.asarray(numpy_of(c)) for c in loss.cotangents])
-        arrays = [jax.numpy.asarray(numpy_of(x)) for x in point]
-        try:
-            own(*map(Tensor, arrays))
-        except Exception:  # whatever it is, it refuses
-            raise NotAskedError("it does not take JAX's arrays") from None
+        arrays, cotangents = (
+            [jax.numpy.asarray(numpy_of(x)) for x in of] for of in (point, loss.cotangents)
+        )
+        own = _loss_of(arrays, cotangents, subject, "JAX")
         asked = grad(own, argnums=tuple(range(len(point))))
         return numbers(jax.jit(lambda *xs: [raw(g) for g in asked(*map(Tensor, xs))])(*arrays))
 
 
 _QUICK, _FEW = 0.02, 1000
+
+
+def _loss_of(arrays: list[Any], cotangents: list[Any], subject: Subject, library: str) -> Loss:
+    """The same loss of another library's arrays, if the function takes these."""
+    own = Loss(subject, cotangents)
+    try:
+        own(*map(Tensor, arrays))
+    except Exception:  # whatever it is, it refuses
+        raise NotAskedError(f"it does not take {library}'s arrays") from None
+    return own
+
 
 PATHS: dict[str, Ask] = {
     "backward()": _backward, "tape": _tape, "grad": _grad, "grad of grad": _nested,

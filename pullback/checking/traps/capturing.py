@@ -48,8 +48,8 @@ def captured(subject: Subject) -> Iterator[Finding]:
 
 
 def _compared(subject: Subject, point: list[Any], cotangents: Any, t: Tensor, g: Any) -> Finding:
-    array = raw(t)
-    before, d = array.copy(), random_like(numpy_of(array), subject.rng(71))
+    array = numpy_of(raw(t))
+    before, d = array.copy(), random_like(array, subject.rng(71))
 
     def at(step: float) -> float:
         array[...] = before + step * d
@@ -73,7 +73,7 @@ def _compared(subject: Subject, point: list[Any], cotangents: Any, t: Tensor, g:
 def tracked(f: Any) -> list[Tensor]:
     """The tensors that require a gradient among what a function, and what it calls, refers to.
 
-    Of NumPy's arrays, which can be varied.
+    Of arrays whose memory NumPy sees, so that they can be varied.
     """
     roots, seen = [f], set()
     for value in roots:
@@ -86,7 +86,12 @@ def tracked(f: Any) -> list[Tensor]:
                 roots += [v for v in captures(function).values() if _is_users(v)]
     tensors = [v for v in held(roots) if isinstance(v, Tensor)]
     leaves = [t for t in tensors if t.requires_grad and t.is_leaf]
-    return [t for t in leaves if isinstance(t.data, numpy.ndarray) and t.data.flags.writeable]
+    return [t for t in leaves if _can_be_varied(raw(t))]
+
+
+def _can_be_varied(array: Any) -> bool:
+    views, error = attempted(lambda: (numpy_of(array), numpy_of(array)))
+    return error is None and views[0].flags.writeable and numpy.shares_memory(*views)
 
 
 def _is_users(value: Any) -> bool:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy
 
 from ..subject import Subject, numpy_of
+from ..words import first_of as first_of
+from ..words import in_words as in_words
 
 
 def fresh(subject: Subject) -> list[Any]:
     """The point, contiguous, in memory of its own."""
-    return [x.copy() if isinstance(x, numpy.ndarray) else x for x in subject.point]
+    return [x.copy() if isinstance(x, numpy.ndarray) else x for x in subject.point]  # C's order
 
 
 class Run:
@@ -64,17 +66,6 @@ def worst(wanted: Sequence[Any], seen: Sequence[Any]) -> tuple[Any, Any, float |
             with numpy.errstate(all="ignore"):
                 return w, s, float(numpy.max(numpy.abs(w - s), initial=0.0)) if same else None
     return None, None, None
-
-
-def in_words(array: Any) -> str:
-    """An array on one short line."""
-    text = numpy.array2string(numpy.asarray(array), precision=6, threshold=8, edgeitems=2)
-    return " ".join(text.split())
-
-
-def first_of(errors: Exception) -> str:
-    """An exception on one line."""
-    return f"{type(errors).__name__}: {' '.join(str(errors).split())}"[:300]
 
 
 def attempted(run: Callable[[], Any]) -> tuple[Any, Exception | None]:

@@ -9,7 +9,7 @@ import numpy
 
 from ..finding import Finding, failed, not_applicable, passed
 from ..laws import law
-from ..subject import Subject
+from ..subject import Subject, like, numpy_of
 from .comparing import Run, agree, attempted, first_of, fresh, in_words, worst
 
 
@@ -23,7 +23,7 @@ def ignored(subject: Subject) -> Iterator[Finding]:
         yield not_applicable("the gradient is zero")
         return
     for factor, name in ((0.0, "zero"), (0.001, "a thousandth of it")):
-        seen = run.pull([None if c is None else c * c.dtype.type(factor) for c in cotangents])
+        seen = run.pull([_times(c, factor) for c in cotangents])
         wanted = [g * g.dtype.type(factor) for g in full]
         stuck = any(numpy.any(g) and numpy.array_equal(g, s)
                     for g, s in zip(full, seen, strict=True))
@@ -47,12 +47,14 @@ def unused(subject: Subject) -> Iterator[Finding]:
     if len(live) < 2:
         yield not_applicable("it has one output")
         return
+    parts = []
     for i in live:
         alone = [c if j == i else None for j, c in enumerate(cotangents)]
         zeros: list[Any] = [
-            c if j == i or c is None else c * c.dtype.type(0) for j, c in enumerate(cotangents)
+            c if j == i else _times(c, 0.0) for j, c in enumerate(cotangents)
         ]
         wanted = run.pull(zeros)
+        parts.append(wanted)
         seen, error = attempted(lambda alone=alone: run.pull(alone))  # type: ignore[misc]
         who = f"gradient of output {i} of `{subject.name}` alone"
         if error is None and agree(wanted, seen):
@@ -64,3 +66,18 @@ def unused(subject: Subject) -> Iterator[Finding]:
                 first_of(error) if error is not None else in_words(s),
                 "take a cotangent of None for zeros", inputs=subject.point, wanted=w, seen=s,
             )
+    whole, both = run.pull(cotangents), [sum(gs) for gs in zip(*parts, strict=True)]
+    if agree(whole, both):
+        yield passed("the sum over outputs")
+    else:
+        w, s, gap = worst(both, whole)
+        yield failed(
+            f"gradient of all outputs of `{subject.name}`",
+            f"the sum of those of each output, {in_words(w)}", in_words(s),
+            "a cotangent of zeros says nothing about the other outputs", inputs=subject.point,
+            wanted=w, seen=s, difference=gap,
+        )
+
+
+def _times(c: Any, factor: float) -> Any:
+    return None if c is None else like(c, numpy_of(c) * factor)

@@ -61,22 +61,21 @@ def _is_precise(point: Sequence[Any]) -> bool:
 def lost(subject: Subject) -> Iterator[Finding]:
     """Where the value changes with an input, the gradient in it is not zero."""
     point = fresh(subject)
-    if subject.surrogate is not None or not _is_precise(point):
-        yield not_applicable("a surrogate says what the gradient is" if subject.surrogate
-                             else "differences want float64")
+    if not _is_precise(point):
+        yield not_applicable("differences want float64")
         return
     run = Run(subject, point)
     cotangents = run.cotangents(6)
     for i, g in enumerate(run.pull(cotangents)):
         if numpy.any(g):
-            yield passed(f"argument {i} has a gradient")
+            yield passed(f"{subject.names[i]} has a gradient")
             continue
         slope = _slope(subject, point, i, cotangents, random_like(g, subject.rng(7)))
         if slope is None or abs(slope) < 1e-6:
-            yield passed(f"the value does not depend on argument {i}")
+            yield passed(f"the value does not depend on {subject.names[i]}")
         else:
             yield failed(
-                f"gradient of `{subject.name}` in argument {i}",
+                f"gradient of `{subject.name}` in {subject.names[i]}",
                 f"a gradient: along a random direction the value changes by {slope:.6g}",
                 "None or zeros", "return a gradient for each argument", inputs=point,
             )
@@ -85,7 +84,7 @@ def lost(subject: Subject) -> Iterator[Finding]:
 def _slope(
     subject: Subject, point: Sequence[Any], i: int, cotangents: Sequence[Any], d: Any
 ) -> float | None:
-    return along(lambda t: inner(cotangents, values_at(subject, _moved(point, i, t * d))))
+    return along(lambda t: inner(cotangents, subject.meant(_moved(point, i, t * d))))
 
 
 @law("conjugate", "a complex gradient that lacks a conjugation, or has one too many")
@@ -93,8 +92,8 @@ def conjugate(subject: Subject) -> Iterator[Finding]:
     """Of a complex input the gradient is dL/dRe + i dL/dIm."""
     point = fresh(subject)
     places = [i for i, x in enumerate(point) if numpy_of(x).dtype.kind == "c"]
-    if not places or subject.surrogate is not None or not _is_precise(point):
-        yield not_applicable("no complex input" if not places else "nothing to compare with")
+    if not places or not _is_precise(point):
+        yield not_applicable("no complex input" if not places else "differences want complex128")
         return
     run = Run(subject, point)
     cotangents = run.cotangents(8)
@@ -105,10 +104,10 @@ def conjugate(subject: Subject) -> Iterator[Finding]:
             wanted = _slope(subject, point, i, cotangents, d)
             seen = inner([found[i]], [d])
             if wanted is None or abs(seen - wanted) <= 1e-5 * max(1.0, abs(wanted)):
-                yield passed(f"argument {i} along the {name} axis")
+                yield passed(f"{subject.names[i]} along the {name} axis")
             else:
                 yield failed(
-                    f"gradient of `{subject.name}` in argument {i}, along the {name} axis",
+                    f"gradient of `{subject.name}` in {subject.names[i]}, along the {name} axis",
                     f"{wanted:.8g}, by differences", f"{seen:.8g}",
                     "in hand-written gradients multiply by conj(f'(z)); in rules of @op by f'(z)",
                     inputs=point, difference=abs(seen - wanted),
@@ -119,9 +118,9 @@ def conjugate(subject: Subject) -> Iterator[Finding]:
 def untracked(subject: Subject) -> Iterator[Finding]:
     """The derivative of the gradient, as recorded, is what differences of the gradient say."""
     point = fresh(subject)
-    if subject.order < 2 or subject.surrogate is not None or not _is_precise(point):
+    if subject.order < 2 or not _is_precise(point):
         yield not_applicable("second order is not asked for" if subject.order < 2
-                             else "a surrogate, or too few digits for differences")
+                             else "differences want float64")
         return
     cotangents = Run(subject, point).cotangents(10)
     weights = [random_like(numpy_of(x), subject.rng(11 + i)) for i, x in enumerate(point)]
@@ -135,10 +134,10 @@ def untracked(subject: Subject) -> Iterator[Finding]:
             weights, Run(subject, _moved(point, i, t * d)).pull(cotangents)))
         seen = inner([g], [d])
         if wanted is None or abs(seen - wanted) <= 1e-4 * max(1.0, abs(wanted)):
-            yield passed(f"second derivative in argument {i}")
+            yield passed(f"second derivative in {subject.names[i]}")
         else:
             yield failed(
-                f"second derivative of `{subject.name}` in argument {i}",
+                f"second derivative of `{subject.name}` in {subject.names[i]}",
                 f"{wanted:.8g}, by differences of the gradient", f"{seen:.8g}",
                 "save inputs and outputs, or compute in the rule what it needs of them; not "
                 "NumPy's arrays, nor tensors without history", inputs=point,

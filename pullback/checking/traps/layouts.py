@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy
 
+from ...core.op import OPS
+from ...core.tensor import Tensor, raw
 from ..finding import Finding, failed, not_applicable, passed
 from ..laws import law
-from ..subject import Subject
+from ..subject import Subject, like, numpy_of
 from .comparing import Run, agree, attempted, first_of, fresh, in_words, worst
 
 
@@ -53,40 +55,61 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "in the middle of a longer array": offset, "read-only": read_only,
     "broadcast (stride 0)": stretched,
 }
-"""Name -> the array in that layout."""
+"""Name -> a NumPy array in that layout."""
+
+
+def _viewed(x: Any, name: str) -> Any:
+    """Another library's array in a layout: a view of a larger one, or of one in another order."""
+    if name == "transposed":
+        turned = Tensor(like(x, numpy.ascontiguousarray(numpy_of(x).T)))
+        return raw(OPS["permute_dims"](turned, tuple(reversed(range(turned.ndim)))))
+    whole = numpy_of(LAYOUTS[name](numpy_of(x)))
+    if name == "sliced":
+        return raw(Tensor(like(x, numpy.repeat(whole, 2, axis=-1)))[..., ::2])
+    if name == "in the middle of a longer array":
+        return raw(Tensor(like(x, numpy.concatenate([whole[:1], whole, whole[:1]])))[1:-1])
+    if name == "broadcast (stride 0)":
+        first = like(x, whole.ravel()[:1].reshape((1,) * whole.ndim))
+        return raw(OPS["broadcast_to"](Tensor(first), whole.shape))
+    return x
 
 
 @law("layouts", "a rule that takes its cotangent or its input for contiguous, or for writable")
 def layouts(subject: Subject) -> Iterator[Finding]:
     """The gradient is the same whatever the strides of cotangents and inputs."""
     point = fresh(subject)
-    if not all(isinstance(x, numpy.ndarray) for x in point):
-        yield not_applicable("layouts are tried on NumPy's arrays")
+    if not all(numpy_of(x).flags.writeable for x in point):
+        yield not_applicable("arrays of this library have no strides")
         return
     run = Run(subject, point)
     cotangents = run.cotangents()
-    for name, layout in LAYOUTS.items():
-        yield _of_cotangents(run, cotangents, name, layout, point)
+    ours = all(isinstance(x, numpy.ndarray) for x in point)
+    names = [name for name in LAYOUTS if ours or name not in _NUMPYS_ONLY]
+    for name in names:
+        yield _of_cotangents(run, cotangents, name, point)
     if not any(x.ndim for x in point):
         return
-    for name, layout in LAYOUTS.items():
-        yield _of_inputs(subject, point, cotangents, name, layout)
+    for name in names:
+        yield _of_inputs(subject, point, cotangents, name)
 
 
-def _laid(arrays: Sequence[Any], layout: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
+_NUMPYS_ONLY = ("with negative strides", "read-only")
+
+
+def _laid(arrays: Sequence[Any], name: str) -> tuple[list[Any], list[Any]]:
     """Arrays in a layout, and the same numbers in contiguous ones."""
-    laid = [layout(a) if _has_layout(a) else a for a in arrays]
-    return laid, [None if a is None else numpy.array(a, order="C") for a in laid]
+    laid = [_in_layout(a, name) for a in arrays]
+    return laid, [None if a is None else like(a, numpy.array(numpy_of(a), order="C")) for a in laid]
 
 
-def _has_layout(a: Any) -> bool:
-    return isinstance(a, numpy.ndarray) and a.ndim > 0 and a.size > 0
+def _in_layout(a: Any, name: str) -> Any:
+    if a is None or not a.ndim or not numpy_of(a).size:
+        return a
+    return LAYOUTS[name](a) if isinstance(a, numpy.ndarray) else _viewed(a, name)
 
 
-def _of_cotangents(
-    run: Run, cotangents: Sequence[Any], name: str, layout: Callable[[Any], Any], point: Any
-) -> Finding:
-    laid, copies = _laid(cotangents, layout)
+def _of_cotangents(run: Run, cotangents: Sequence[Any], name: str, point: Any) -> Finding:
+    laid, copies = _laid(cotangents, name)
     wanted, error = attempted(lambda: run.pull(copies))
     if error is not None:
         return not_applicable(f"the contiguous one is refused: {first_of(error)}")
@@ -96,10 +119,12 @@ def _of_cotangents(
 
 
 def _of_inputs(
-    subject: Subject, point: Sequence[Any], cotangents: Sequence[Any], name: str,
-    layout: Callable[[Any], Any],
+    subject: Subject, point: Sequence[Any], cotangents: Sequence[Any], name: str
 ) -> Finding:
-    laid, copies = _laid(point, layout)
+    laid, copies = _laid(point, name)
+
+    if not subject.accepts(laid):
+        return not_applicable(f"the function refuses inputs that are {name}")
 
     def at(arrays: list[Any]) -> Any:
         run = Run(subject, arrays)
@@ -112,7 +137,7 @@ def _of_inputs(
 
 
 def _is_moderate(array: Any) -> bool:
-    array = numpy.asarray(array)
+    array = numpy_of(array)
     return bool(numpy.all(numpy.abs(array) < 1e6)) if array.dtype.kind in "fc" else True
 
 

@@ -54,6 +54,16 @@ def _is_users(rule: Rule) -> bool:
     return not str(rule.function.__module__).startswith("pullback.")
 
 
+def are_without_tangents(rules: Sequence[Any]) -> bool:
+    """Whether no hand-written rule is of forward mode, so that it transposes those of reverse."""
+    return bool(rules) and not any(map(_has_tangents, rules))
+
+
+def _has_tangents(owner: Any) -> bool:
+    if isinstance(owner, Op):
+        return bool(owner.pushes)
+    return isinstance(owner, CustomJvp) or getattr(owner, "jvp", Function.jvp) is not Function.jvp
+
 
 def _times(tree: Any) -> Any:
     return mapped(lambda g: None if g is None else g * MARK, tree)

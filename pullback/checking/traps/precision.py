@@ -39,10 +39,10 @@ def precision(subject: Subject) -> Iterator[Finding]:
         elif _is_short(g) and _is_short(run.pull([_odd(c) for c in cotangents])[i]):
             got = "one that float32 holds exactly, in every entry"
         else:
-            yield passed(f"argument {i}")
+            yield passed(f"{subject.names[i]}")
             continue
         yield failed(
-            f"gradient of `{subject.name}` in argument {i}",
+            f"gradient of `{subject.name}` in {subject.names[i]}",
             "another one where inputs change by a relative 1e-9", got,
             "compute in the dtype of the input; astype(…, float32) and float32 constants lose it",
             dtype="float64", inputs=point, seen=g,
@@ -55,7 +55,7 @@ def _at(subject: Subject, point: list[Any], step: float, cotangents: list[Any]) 
 
 
 def _odd(c: Any) -> Any:
-    return None if c is None else c * c.dtype.type(0.00123456789)
+    return None if c is None else like(c, numpy_of(c) * 0.00123456789)
 
 
 def _is_short(g: Any) -> bool:

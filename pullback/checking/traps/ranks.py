@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 
+from ...errors import RuleError
 from ..finding import Finding, failed, not_applicable, passed
 from ..laws import law
 from ..subject import Subject, like, numpy_of
@@ -15,6 +16,11 @@ from .comparing import Run, agree, attempted, first_of, fresh, in_words, worst
 SHAPES: tuple[tuple[int, ...], ...] = (
     (), (1,), (0,), (2, 3), (3, 0), (1, 6), (2, 1, 3), (2, 3, 1, 1), (1, 2, 1, 3, 1),
 )
+PAIRS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((2, 3), (3,)), ((2, 1), (2, 3)), ((1, 3), (2, 1)), ((), (2, 3)), ((3,), (1,)),
+    ((0, 3), (1, 3)),
+)
+"""Shapes that broadcast with each other, of a function's first two arguments."""
 _MOST = 6
 
 
@@ -36,6 +42,32 @@ def ranks(subject: Subject) -> Iterator[Finding]:
     wanted = row.pull(cotangents)
     for shape in SHAPES:
         yield _at(subject, point, flat, shape, row, (cotangents, wanted))
+    if len(point) == 2:
+        for pair in PAIRS:
+            yield _pair(subject, [like(x, _cut(v, s)) for x, v, s in zip(
+                point, flat, pair, strict=True)], pair)
+
+
+def _pair(subject: Subject, given: list[Any], pair: Any) -> Finding:
+    """Two arguments that are broadcast, against the same written out."""
+    shape = numpy.broadcast_shapes(*pair)
+    full = [like(x, numpy.array(numpy.broadcast_to(numpy_of(x), shape))) for x in given]
+    runs, error = attempted(lambda: (Run(subject, given), Run(subject, full)))
+    if error is not None or not agree(runs[1].outs, runs[0].outs):
+        return not_applicable(f"it does not broadcast shapes {pair[0]} and {pair[1]}")
+    cotangents = runs[1].cotangents(61)
+    _, refused = attempted(lambda: runs[0].pull(cotangents))
+    if isinstance(refused, RuleError):  # it says that it is not made for that
+        return not_applicable(f"refused for shapes {pair[0]} and {pair[1]}: {first_of(refused)}")
+    wanted = [_summed(g, s) for g, s in zip(runs[1].pull(cotangents), pair, strict=True)]
+    return _told(subject, given, f"shapes {pair[0]} and {pair[1]}", wanted,
+                 lambda: runs[0].pull(cotangents), "sum over the axes that were broadcast")
+
+
+def _summed(g: Any, shape: tuple[int, ...]) -> Any:
+    """The sum over what was broadcast from a shape."""
+    g = g.sum(axis=tuple(range(g.ndim - len(shape))))
+    return g.sum(axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True)
 
 
 def _by_entries(subject: Subject, point: list[Any], flat: list[Any], row: Run) -> bool:
@@ -69,13 +101,21 @@ def _at(
         return not_applicable(f"it does not work entry by entry in shape {shape}")
     cotangents = [c if c is None else like(c, _cut(c, shape)) for c in known[0]]
     wanted = [_cut(g, shape) for g in known[1]]
-    seen, error = attempted(lambda: run.pull(cotangents))
-    who = f"gradient of `{subject.name}` in shape {shape}"
+    return _told(subject, given, f"shape {shape}", wanted, lambda: run.pull(cotangents),
+                 "count axes from what is there")
+
+
+def _told(
+    subject: Subject, given: list[Any], where: str, wanted: list[Any], ask: Callable[[], Any],
+    fix: str,
+) -> Finding:
+    seen, error = attempted(ask)
     if error is None and agree(wanted, seen):
-        return passed(f"shape {shape}")
+        return passed(where)
     w, s, gap = (None, None, None) if error is not None else worst(wanted, seen)
     return failed(
-        who, "what the same entries have in one row" + ("" if w is None else f", {in_words(w)}"),
-        first_of(error) if error is not None else in_words(s), "count axes from what is there",
-        inputs=given, wanted=w, seen=s, difference=gap,
+        f"gradient of `{subject.name}` in {where}",
+        "what the same entries have elsewhere" + ("" if w is None else f", {in_words(w)}"),
+        first_of(error) if error is not None else in_words(s), fix, inputs=given, wanted=w, seen=s,
+        difference=gap,
     )

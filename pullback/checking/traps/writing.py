@@ -12,7 +12,7 @@ from ...core.tensor import Tensor, is_inexact, raw
 from ..finding import Finding, failed, passed
 from ..laws import law
 from ..steady import steady
-from ..subject import Subject, numpy_of
+from ..subject import Subject, copied, like, numpy_of
 from .comparing import agree, attempted, fresh, in_words
 from .holding import held
 
@@ -24,14 +24,14 @@ class _Watched:
 
     def __init__(self, role: str, arrays: Sequence[Any]) -> None:
         self.role = role
-        self.arrays = [a for a in arrays if isinstance(a, numpy.ndarray)]
-        self.before = [a.tobytes() for a in self.arrays]
-        self.copies = [a.copy() for a in self.arrays]
+        seen = [(a, attempted(lambda a=a: numpy.array(numpy_of(a)))[0]) for a in arrays]  # type: ignore[misc]
+        self.arrays = [a for a, copy in seen if copy is not None]  # others stand for arrays
+        self.copies = [copy for _, copy in seen if copy is not None]
 
     def check(self, subject: Subject, when: str) -> Finding:
         """Whether they are what they were."""
-        for a, b, copy in zip(self.arrays, self.before, self.copies, strict=True):
-            if a.tobytes() != b:
+        for a, copy in zip(map(numpy_of, self.arrays), self.copies, strict=True):
+            if a.tobytes() != copy.tobytes():
                 return failed(
                     f"{when} of `{subject.name}`", f"{self.role} left as it was, {in_words(copy)}",
                     f"written over with {in_words(a)}", _FIX, wanted=copy, seen=a.copy(),
@@ -53,7 +53,7 @@ def writes(subject: Subject) -> Iterator[Finding]:
     live = [o for o in outs if o._node is not None and is_inexact(raw(o))]
     if not live:
         return
-    cotangents = [numpy.array(numpy_of(c)) for c in subject.cotangents(live, subject.rng(2))]
+    cotangents = subject.cotangents(live, subject.rng(2))
     handed = _Watched("the cotangent", cotangents)
     saved = _Watched("a saved value", list(map(raw, held([o._node for o in live]))))
     given = _Watched("the input", point)
@@ -70,12 +70,12 @@ def writes(subject: Subject) -> Iterator[Finding]:
 
 def _shared(subject: Subject, point: Sequence[Any], f: Callable[..., Any]) -> Finding:
     """One cotangent goes to two branches, one of which is a plain sum."""
-    tensors = subject.tensors([numpy.array(numpy_of(x)) for x in point], requires_grad=True)
+    tensors = subject.tensors(list(map(copied, point)), requires_grad=True)
     with steady(0):
         out = next(o for o in f(*tensors) if o._node is not None and is_inexact(raw(o)))
-    beside = Tensor(numpy.zeros(out.shape, raw(out).dtype), requires_grad=True)
-    cotangent = numpy.array(numpy_of(subject.cotangents([out], subject.rng(3))[0]))
-    wanted = cotangent.copy()
+    beside = Tensor(like(raw(out), numpy.zeros(out.shape)), requires_grad=True)
+    cotangent = subject.cotangents([out], subject.rng(3))[0]
+    wanted = numpy.array(numpy_of(cotangent))
     answer, error = attempted(
         lambda: gradients(out + beside, [beside], Tensor(cotangent), allow_unused=True)
     )

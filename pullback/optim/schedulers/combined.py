@@ -16,7 +16,22 @@ __all__ = ["ChainedScheduler", "ReduceLROnPlateau", "SequentialLR"]
 
 
 class SequentialLR(LRScheduler):
-    """One scheduler after the other: the next one begins at each milestone."""
+    """One scheduler after the other: the next one begins at each milestone.
+
+    milestones  the steps at which they change, one fewer than there are schedulers
+
+    >>> import pullback as pb
+    >>> from pullback.optim.schedulers import ConstantLR, ExponentialLR
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5)
+    >>> warm, fall = ConstantLR(optimizer, factor=0.5), ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = SequentialLR(optimizer, [warm, fall], milestones=[2])
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     scheduler.step()
+    >>> rates
+    [0.25, 0.25, 0.5, 0.25, 0.125]
+    """
 
     _not_saved = ("optimizer", "_schedulers")
 
@@ -61,7 +76,18 @@ class SequentialLR(LRScheduler):
 
 
 class ChainedScheduler(SequentialLR):
-    """Several schedulers at every step."""
+    """Several schedulers at every step: their factors multiply.
+
+    >>> import pullback as pb
+    >>> from pullback.optim.schedulers import ExponentialLR, StepLR
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5)
+    >>> both = [ExponentialLR(optimizer, gamma=0.5), StepLR(optimizer, step_size=2, gamma=0.5)]
+    >>> scheduler = ChainedScheduler(both)
+    >>> for _ in range(2):
+    ...     scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.0625]
+    """
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         self._schedulers = list(schedulers)

@@ -45,7 +45,20 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """The rate before, times a function of the step."""
+    """The rate before, times a function of the step.
+
+    lr_lambda  the function, of the number of the step; or one for each group of parameters
+
+    >>> import pullback as pb
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5)
+    >>> scheduler = MultiplicativeLR(optimizer, lambda step: 0.5)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 0.25, 0.125, 0.0625, 0.03125]
+    """
 
     def get_lr(self) -> list[float]:
         """The rates, times the functions."""
@@ -56,7 +69,18 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """Times gamma every `step_size` steps."""
+    """Times gamma every `step_size` steps.
+
+    >>> import pullback as pb
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5)
+    >>> scheduler = StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 0.5, 0.25, 0.25, 0.125]
+    """
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -71,7 +95,20 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times gamma at each of some steps."""
+    """Times gamma at each of some steps.
+
+    milestones  the numbers of the steps, in any order
+
+    >>> import pullback as pb
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5)
+    >>> scheduler = MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 0.25, 0.25, 0.125, 0.125]
+    """
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
@@ -86,7 +123,18 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times gamma at every step."""
+    """Times gamma at every step.
+
+    >>> import pullback as pb
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5)
+    >>> scheduler = ExponentialLR(optimizer, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 0.25, 0.125, 0.0625, 0.03125]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -98,7 +146,18 @@ class ExponentialLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times a factor, for `total_iters` steps."""
+    """The rate times a factor, for `total_iters` steps.
+
+    >>> import pullback as pb
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5)
+    >>> scheduler = ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     scheduler.step()
+    >>> rates
+    [0.25, 0.25, 0.5, 0.5, 0.5]
+    """
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
@@ -117,7 +176,18 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The rate times a factor that goes from one number to another in `total_iters` steps."""
+    """The rate times a factor that goes from one number to another in `total_iters` steps.
+
+    >>> import pullback as pb
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5)
+    >>> scheduler = LinearLR(optimizer, start_factor=0.5, total_iters=4)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     scheduler.step()
+    >>> rates
+    [0.25, 0.3125, 0.375, 0.4375, 0.5]
+    """
 
     def __init__(
         self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
@@ -142,7 +212,18 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The first rate times (1 - n / total_iters)^power, down to 0."""
+    """The first rate times (1 - n / total_iters)^power, down to 0.
+
+    >>> import pullback as pb
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5)
+    >>> scheduler = PolynomialLR(optimizer, total_iters=4)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 0.375, 0.25, 0.125, 0.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1

@@ -15,6 +15,18 @@ class LRScheduler:
 
     optimizer   whose rates it sets, the first at once
     last_epoch  the step to go on from; -1 begins
+
+    Call `step` after the optimizer's own. One of your own says the rates, a number a group:
+
+    >>> import pullback as pb
+    >>> class EveryOther(LRScheduler):
+    ...     def get_lr(self):
+    ...         return [rate * (self.last_epoch % 2) for rate in self.base_lrs]
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5)
+    >>> scheduler = EveryOther(optimizer)
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     _not_saved: tuple[str, ...] = ("optimizer",)

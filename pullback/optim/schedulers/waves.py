@@ -13,7 +13,18 @@ __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts", "OneCycleLR"]
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a wave of a cosine from the first rate to `eta_min` in T_max steps, and back."""
+    """Half a wave of a cosine from the first rate to `eta_min` in T_max steps, and back.
+
+    >>> import pullback as pb
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5)
+    >>> scheduler = CosineAnnealingLR(optimizer, T_max=4)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     scheduler.step()
+    >>> [round(rate, 3) for rate in rates]
+    [0.5, 0.427, 0.25, 0.073, 0.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1  # noqa: N803
@@ -39,6 +50,16 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     T_0     how many steps the first one takes
     T_mult  how many times as many each further one
+
+    >>> import pullback as pb
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5, momentum=0.9)
+    >>> scheduler = CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     scheduler.step()
+    >>> [round(rate, 3) for rate in rates]
+    [0.5, 0.25, 0.5, 0.25, 0.5]
     """
 
     def __init__(
@@ -78,6 +99,16 @@ class OneCycleLR(LRScheduler):
     div_factor        max_lr / the first rate
     final_div_factor  the first rate / the last one
     three_phase       back to the first rate, and then on to the last one
+
+    >>> import pullback as pb
+    >>> optimizer = pb.optim.SGD([pb.tensor(1.0, requires_grad=True)], lr=0.5, momentum=0.9)
+    >>> scheduler = OneCycleLR(optimizer, max_lr=1.0, total_steps=5)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     scheduler.step()
+    >>> [round(rate, 3) for rate in rates]
+    [0.04, 0.95, 0.611, 0.188, 0.0]
     """
 
     def __init__(

@@ -1,0 +1,62 @@
+"""Axes of other lengths than the examples': rules that were written for these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy
+
+from ..case import Case
+from ..finding import Finding, failed, not_applicable, passed
+from ..laws import law
+from ..numeric import NOWHERE, ready, wrong, wrong_gradient
+from ..subject import Subject, like, numpy_of
+from .comparing import attempted, first_of
+
+_FIX = "count lengths from what is there, not from the examples"
+_MOST = 3
+
+
+@law("lengths", "a rule that is right for axes of the examples' lengths only")
+def lengths(subject: Subject) -> Iterator[Finding]:
+    """With an axis of length 1, or one longer, the gradient is the derivative too."""
+    found = sorted({n for x in subject.best for n in numpy_of(x).shape if n})
+    cases = ready(subject)
+    if not found or not cases:
+        yield not_applicable("its arguments have no axes" if cases else NOWHERE)
+    elif any(map(wrong, cases)):
+        yield not_applicable("the gradient is not right at the examples")
+    else:
+        for n in found[:_MOST]:
+            for m in (1, n + 1):
+                if m != n:
+                    yield _at(subject, subject.best, n, m)
+
+
+def _at(subject: Subject, point: Sequence[Any], n: int, m: int) -> Finding:
+    """Every axis of length n in the arguments has length m."""
+    rng = subject.rng(100 + 7 * n + m)
+    given = [like(x, _resized(numpy_of(x), n, m, rng)) for x in point]
+    where = f"length {m} in place of {n}"
+    if not subject.accepts(given):
+        return not_applicable(f"the function does not take {where}")
+    case = Case(subject, given, 17)
+    usable, error = attempted(lambda: case.finite and case.true.found)
+    if error is None and not usable:
+        return not_applicable(f"not smooth and finite at {where}")
+    if error is None:
+        answer, error = attempted(lambda: wrong(case))
+    who = f"gradient of `{subject.name}` with {where}"
+    if error is not None:
+        return failed(who, "a gradient, as there is a value", first_of(error), _FIX, inputs=given)
+    return replace(wrong_gradient(case), who=who, fix=_FIX) if answer else passed(where)
+
+
+def _resized(x: Any, n: int, m: int, rng: numpy.random.Generator) -> Any:
+    """An array with all axes of length n made m long, and no two entries alike."""
+    for axis, length in enumerate(x.shape):
+        if length == n:
+            x = numpy.take(x, numpy.arange(m) % n, axis)
+    return x * (1 + 0.2 * rng.uniform(-1, 1, x.shape))
