@@ -149,3 +149,16 @@ def is_open(shape: Any) -> bool:
     False
     """
     return isinstance(shape, OpenShape)
+
+
+def may_be(shape: Any, other: Any) -> bool:
+    """Whether two shapes may turn out to be the same: no known length is against it.
+
+    >>> may_be((None, 3), (2, None)), may_be((None, 3), (2, 4))
+    (True, False)
+    """
+    if isinstance(shape, AnyShape) or isinstance(other, AnyShape):
+        return True
+    return len(shape) == len(other) and all(
+        None in (n, m) or n == m for n, m in zip(shape, other, strict=True)
+    )

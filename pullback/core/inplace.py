@@ -13,6 +13,7 @@ from typing import Any
 
 from ..arrays import adapters, dominant
 from ..arrays.batched import Batched, tags_of
+from ..arrays.symbol import is_open, may_be
 from ..errors import ArgumentError, ArgumentTypeError, BatchedValueError, InplaceError
 from . import writes
 from .batching import adapter_of
@@ -92,6 +93,8 @@ def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
     data = target._data
     new_data = value._data if isinstance(value, Tensor) else value
     if tuple(new_data.shape) != tuple(data.shape):
+        if is_open(data.shape) and may_be(new_data.shape, data.shape):  # an error when it runs
+            return overwrite(target, OPS["broadcast_to"](value, OPS["shape"](data)), name)
         raise ArgumentError(
             f"in-place `{name}`", f"a result of the target's shape {tuple(data.shape)}",
             f"shape {tuple(new_data.shape)}", "use the operation that makes a new tensor",

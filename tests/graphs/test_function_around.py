@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.graphs import function
+from pullback.errors import ArgumentError, PullbackError
+from pullback.graphs import TensorSpec, function
 from tests.graphs.test_function import close, normal
 
 # Gradients overridden --------------------------------------------------------------------------
@@ -153,3 +154,23 @@ def test_a_length_that_is_not_known_is_assigned_and_looked_at_when_it_runs() -> 
     with pytest.raises(pb.errors.ShapeError, match="assignment to variable"):
         put(pb.ones(3))
     assert v.tolist() == [6.0, 8.0]
+
+
+def test_a_write_into_a_tensor_of_lengths_not_known_yet() -> None:
+    """What fits is known when the graph runs; what cannot fit, when it is built."""
+    def doubled(x: Any, more: Any) -> Any:
+        y = pb.reshape(pb.reshape(x, (-1,)), pb.shape(x)) * 2.0
+        y += more
+        return y
+
+    rows = TensorSpec([None, 3], "float64")
+    f = pb.function(doubled, input_signature=[rows, TensorSpec([None, 3], "float64")])
+    x, more = np.arange(6.0).reshape(2, 3), np.ones((1, 3))
+    np.testing.assert_array_equal(f(x, more).numpy(), doubled(pb.tensor(x), more).numpy())
+    slope = pb.grad(lambda m: pb.sum(f(x, m) ** 2))(more)
+    np.testing.assert_allclose(slope.numpy(), 2 * f(x, more).numpy().sum(0)[None])
+    with pytest.raises(PullbackError):
+        f(x[:1], np.ones((4, 3)))  # the target would have to grow
+    deep = pb.function(doubled, input_signature=[rows, TensorSpec([2, None, 3], "float64")])
+    with pytest.raises(ArgumentError, match="in-place `iadd`"):
+        deep(x, np.stack([x, x]))
