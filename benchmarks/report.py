@@ -44,7 +44,9 @@ def on_libraries(results: Results) -> tuple[list[str], list[list[str]]]:
 def _cell(results: Results, workload: str, system: str) -> str:
     text = _number(results.median(workload, system))
     ratio = results.ratio((workload, system), (workload, "pullback"))
-    return text if system == "pullback" or ratio is None else f"{text} ({ratio:.2g} x)"
+    if system == "pullback" or ratio is None:
+        return text
+    return f"{text} ({ratio:.2g}\N{NO-BREAK SPACE}x)"
 
 
 def _number(value: float | None) -> str:

@@ -149,8 +149,8 @@ def _refused(subject: Subject, error: Exception) -> Finding:
     """A second derivative that raises: said beforehand, or because of what forward saved."""
     if isinstance(error, NotDifferentiableError) and "made inside forward" in str(error):
         return failed(
-            f"second derivative of `{subject.name}`", "one, as order=2 says", first_of(error),
-            "save inputs and outputs only, or check with order=1", inputs=subject.point,
+            f"second derivative of `{subject.name}`", f"one, as order=2 says: {error.expected}",
+            error.got, f"{error.fix}; or check with order=1", inputs=subject.point,
         )
     return not_applicable(f"refused: {first_of(error)}")
 
