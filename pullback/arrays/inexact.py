@@ -19,3 +19,14 @@ class _Inexact(dict[Any, bool]):
 
 
 inexact_dtypes = _Inexact()
+
+
+def kind_of(dtype: Any) -> str:
+    """NumPy's letter for the kind of a dtype's numbers; "f" of bfloat16, which NumPy calls "V".
+
+    >>> import numpy
+    >>> kind_of(numpy.dtype("float32")), kind_of(numpy.dtype("uint8"))
+    ('f', 'u')
+    """
+    kind: str = dtype.kind
+    return "f" if kind == "V" and inexact_dtypes[dtype] else kind

@@ -13,6 +13,7 @@ from ..core.symbols import current_graph as _current_graph
 from . import autodiff as autodiff
 from . import config as config
 from . import debugging as debugging
+from . import dtypes as _dtypes
 from . import errors as errors
 from . import linalg as linalg
 from . import math as math
@@ -132,6 +133,8 @@ def __getattr__(name: str) -> Any:
     """Load a part that not everybody needs; say what to use for one that is not here."""
     if name in ("compat", "v1"):
         return _import_module(f".{name}", __name__)
+    if name == "bfloat16":
+        return getattr(_dtypes, name)
     from .absent import absent
 
     raise absent(__name__, name)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from ..arrays import adapters, is_array
+from ..arrays.inexact import kind_of
 from ..arrays.symbol import Symbol
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
@@ -76,7 +77,7 @@ def _holds_tensors(value: Any) -> bool:
 def operand(value: Any, kinds: str = "", who: str = "") -> Any:
     """An argument as a tensor or variable of this door, of a kind of dtype."""
     x = value if isinstance(value, Members) else as_tensor(value)
-    if kinds and x._data.dtype.kind not in kinds:
+    if kinds and kind_of(x._data.dtype) not in kinds:
         raise wrong_dtype(who, x._data.dtype, kinds)
     return x
 

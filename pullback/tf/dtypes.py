@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy
 
+from ..arrays.inexact import kind_of
+from ..arrays.numpy_narrow import finfo
 from ..errors import ArgumentTypeError
 
 __all__ = [
@@ -27,7 +29,7 @@ class DType:
 
     def __init__(self, dtype: numpy.dtype, name: str | None = None) -> None:
         self.dtype = dtype  # NumPy takes an object with this attribute wherever it takes a dtype
-        self.kind = dtype.kind
+        self.kind = kind_of(dtype)
         self.name = name or dtype.name
 
     def __repr__(self) -> str:
@@ -119,7 +121,7 @@ class DType:
             return numpy.iinfo(self.dtype)
         if self.kind not in "fc":
             raise ArgumentTypeError(f"limits of {self!r}", "a dtype of numbers", str(self))
-        return numpy.finfo(self.dtype)
+        return finfo(self.dtype)
 
     def is_compatible_with(self, other: Any) -> Any:
         """Whether a dtype is the same."""
@@ -141,7 +143,10 @@ def as_dtype(type_value: Any) -> DType:
     if found is not None:
         return found
     try:
-        return _known[numpy.dtype(type_value)]
+        dtype = numpy.dtype(type_value)
+        if dtype.name == "bfloat16":
+            return _known.get(dtype.name) or _register(dtype)
+        return _known[dtype]
     except (TypeError, KeyError):
         raise ArgumentTypeError(
             "dtype", "a dtype of TensorFlow or NumPy, or its name", repr(type_value),
@@ -154,10 +159,23 @@ def array_dtype(dtype: Any) -> Any:
     return None if dtype is None else as_dtype(dtype).dtype
 
 
-def _register(name: str) -> DType:
+def _register(name: Any) -> DType:
     made = DType(numpy.dtype(name))
-    _known[made] = _known[name] = made
+    _known[made] = _known[made.name] = made
     return made
+
+
+def __getattr__(name: str) -> Any:
+    """Load bfloat16, which needs the package ml_dtypes, when it is asked for."""
+    if name != "bfloat16":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ArgumentTypeError(
+            "tf.bfloat16", "the package ml_dtypes, which has it", "none", "pip install ml_dtypes"
+        ) from None
+    return as_dtype(ml_dtypes.bfloat16)
 
 
 float16 = half = _register("float16")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 from .. import ops
+from ..arrays.inexact import kind_of
 from ..core.symbols import current_graph
 from ..core.tensor import raw
 from ..graphs import py as _py
@@ -93,7 +94,7 @@ def _number(value: Any) -> str:
         return value.decode("utf-8", "replace")
     if value.dtype.kind == "b":
         return str(int(value))
-    if value.dtype.kind != "f":
+    if kind_of(value.dtype) != "f":
         return str(value)
     few, all_ = (6, 9) if value.dtype.itemsize <= 4 else (15, 17)
     short = f"{float(value):.{few}g}"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import ops
+from ..arrays.inexact import kind_of
 from ..core.op import OPS
 from .convert import as_tensor, matched
 from .dtypes import float32, float64
@@ -24,7 +25,7 @@ def unary(name: str, kinds: str = "fc") -> Callable[..., Any]:
         if not isinstance(x, Members):
             x = as_tensor(x)
         dtype = x._data.dtype
-        if not (dtype is _SINGLE or dtype is _DOUBLE) and dtype.kind not in kinds:
+        if not (dtype is _SINGLE or dtype is _DOUBLE) and kind_of(dtype) not in kinds:
             raise wrong_dtype(call.__name__, dtype, kinds)
         return function(x)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from .. import ops
+from ..arrays.numpy_narrow import finfo
 from ..core.symbols import whole
 from ..core.tensor import raw, wrap
 from .convert import checked, operand
@@ -66,7 +67,7 @@ def _side_by_side(x: Any, ids: Any, count: int, filling: Any) -> Any:
 
 
 def _limits(dtype: Any) -> Any:
-    return numpy.iinfo(dtype) if dtype.kind in "iu" else numpy.finfo(dtype)
+    return numpy.iinfo(dtype) if dtype.kind in "iu" else finfo(dtype)
 
 
 def _sum(x: Any, ids: Any, count: int) -> Any:

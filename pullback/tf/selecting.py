@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy
 
 from .. import ops
+from ..arrays.inexact import kind_of
+from ..arrays.numpy_narrow import finfo
 from ..core.symbols import whole
 from ..core.tensor import raw, wrap
 from .convert import as_tensor, axis_of, checked, convert_to_tensor, matched, operand, shape_of
@@ -194,8 +196,8 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
     array([255,   0], dtype=uint8)
     """
     x, kind = operand(value, "fiu", "saturate_cast"), array_dtype(dtype)
-    limits = numpy.iinfo(kind) if kind.kind in "iu" else numpy.finfo(kind)
-    own = numpy.iinfo(x._data.dtype) if x._data.dtype.kind in "iu" else numpy.finfo(x._data.dtype)
+    limits = numpy.iinfo(kind) if kind.kind in "iu" else finfo(kind)
+    own = numpy.iinfo(x._data.dtype) if x._data.dtype.kind in "iu" else finfo(x._data.dtype)
     low, high = max(limits.min, own.min), min(limits.max, own.max)
     return ops.astype(ops.clip(x, low, high), kind)
 
@@ -302,5 +304,5 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Any:
     np.int32(-1)
     """
     x, y = matched("truncatemod", x, y)
-    whole_part = ops.trunc(x / y) if x._data.dtype.kind == "f" else truncatediv(x, y)
+    whole_part = ops.trunc(x / y) if kind_of(x._data.dtype) == "f" else truncatediv(x, y)
     return x - y * whole_part

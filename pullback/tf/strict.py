@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+from ..arrays.inexact import kind_of
 from ..arrays.symbol import Symbol
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
@@ -56,7 +57,7 @@ def _general(name: str, kinds: str) -> Binary:
 
     def method(self: Any, other: Any) -> Any:
         dtype = self._data.dtype
-        if dtype.kind not in kinds:
+        if kind_of(dtype) not in kinds:
             raise wrong_dtype(name, dtype, kinds)
         if isinstance(other, CoreTensor):
             if dtype is not other._data.dtype:

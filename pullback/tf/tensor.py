@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy
 
 from ..arrays.batched import Batched
+from ..arrays.inexact import kind_of
 from ..arrays.symbol import Symbol
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
@@ -180,7 +181,7 @@ class Members:
 
 
 def _of_kind(x: Any, kinds: str, who: str) -> Any:
-    if x._data.dtype.kind not in kinds:
+    if kind_of(x._data.dtype) not in kinds:
         raise wrong_dtype(who, x._data.dtype, kinds)
     return x
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 from ..arrays import adapters, is_array
+from ..arrays.inexact import kind_of
 from ..errors import ArgumentError, ArgumentTypeError
 from .errors import mixed_dtypes
 
@@ -31,7 +32,7 @@ def like(value: Any, dtype: Any, who: str) -> Any:
     Raises an `InvalidArgumentError` for what does not fit the dtype, `ArgumentError` for None.
     """
     takes = _TAKES.get(value.__class__)
-    if takes is not None and dtype.kind in takes:
+    if takes is not None and kind_of(dtype) in takes:
         return value
     if hasattr(value, "_as_tensor"):
         return value._as_tensor()
@@ -67,7 +68,7 @@ def array_of(value: Any, dtype: Any = None) -> Any:
         raise _unfit(value, "numbers or booleans")
     if dtype is None:
         return _as_python(value, natural)
-    if natural.size and _RANK[kind] > _RANK[dtype.kind]:
+    if natural.size and _RANK[kind] > _RANK[kind_of(dtype)]:
         raise _unfit(value, f"values of dtype {dtype}")
     try:
         return numpy.array(value, dtype)
@@ -99,7 +100,7 @@ def _as_python(value: Any, natural: Any) -> Any:
     while isinstance(leaf, (list, tuple)) and leaf:
         leaf = leaf[0]
     if is_array(leaf):  # NumPy's numbers too
-        known = _RANK[leaf.dtype.kind] >= _RANK[natural.dtype.kind]
+        known = _RANK[kind_of(leaf.dtype)] >= _RANK[natural.dtype.kind]
         return natural.astype(leaf.dtype, copy=False) if known else natural
     default = _DEFAULT[natural.dtype.kind]
     if natural.dtype.kind == "i" and natural.size:

@@ -19,6 +19,7 @@ from ..ops import newaxis as newaxis
 from ..ops import pi as pi
 from . import autograd as autograd
 from . import cuda as cuda
+from . import dtypes as _dtypes
 from . import fft as fft
 from . import func as func
 from . import linalg as linalg
@@ -112,3 +113,10 @@ def is_nonzero(input: _Any) -> object:
 def is_same_size(input: _Any, other: _Any) -> object:
     """Whether two tensors have one shape."""
     return input.is_same_size(other)
+
+
+def __getattr__(name: str) -> _Any:
+    """Load bfloat16, which needs the package ml_dtypes, when it is asked for."""
+    if name == "bfloat16":
+        return _dtypes.of_bfloat16()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

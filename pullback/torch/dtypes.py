@@ -12,6 +12,8 @@ from typing import Any
 import numpy
 
 from ..arrays import is_array
+from ..arrays import numpy_narrow as _narrow
+from ..arrays.inexact import kind_of
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import inexact_dtypes
@@ -52,7 +54,25 @@ def of_type(name: Any) -> Any:
     if not isinstance(name, str):
         return name
     last = name.rpartition(".")[2]
-    return numpy.dtype(next((n for n, old in TYPES.items() if old == last), last))
+    found = next((n for n, old in TYPES.items() if old == last), last)
+    return of_bfloat16() if found == "bfloat16" else numpy.dtype(found)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "bfloat16":
+        return of_bfloat16()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def of_bfloat16() -> Any:
+    """The dtype of `ml_dtypes`, which is not loaded before somebody asks for it."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise DtypeError(
+            "bfloat16", "the package ml_dtypes, which has it", "none", "pip install ml_dtypes"
+        ) from None
+    return numpy.dtype(ml_dtypes.bfloat16)
 
 
 def can_cast(from_: Any, to: Any) -> Any:
@@ -61,19 +81,27 @@ def can_cast(from_: Any, to: Any) -> Any:
     >>> can_cast(float64, float32), can_cast(float32, int64)
     (True, False)
     """
-    return _KINDS[numpy.dtype(from_).kind] <= _KINDS[numpy.dtype(to).kind]
+    return _KINDS[kind_of(numpy.dtype(from_))] <= _KINDS[kind_of(numpy.dtype(to))]
 
 
-finfo = numpy.finfo
 iinfo = numpy.iinfo
 
 _default = [float32]
 
 
+def finfo(type: Any = None) -> Any:
+    """The limits of a floating dtype, or of the default one: bits, eps, max, min, tiny, …
+
+    >>> finfo(float16).max
+    np.float16(65504.0)
+    """
+    return _narrow.finfo(_default[0] if type is None else type)
+
+
 def set_default_dtype(d: Any) -> None:
     """Make Python's floats become tensors of another floating dtype than float32."""
     d = numpy.dtype(d)
-    if d.kind != "f":
+    if kind_of(d) != "f":
         raise DtypeError("argument `d` of `set_default_dtype`", "a real floating dtype", str(d))
     _default[0] = d
 
@@ -107,6 +135,8 @@ def promote_types(type1: Any, type2: Any) -> Any:
     type1, type2 = numpy.dtype(type1), numpy.dtype(type2)
     if inexact_dtypes[type1] != inexact_dtypes[type2]:
         return type1 if inexact_dtypes[type1] else type2
+    if type1 != type2 and _narrow.is_narrow(type1) and _narrow.is_narrow(type2):
+        return float32
     return numpy.promote_types(type1, type2)
 
 
@@ -117,11 +147,11 @@ def _combined(higher: Any, lower: Any) -> Any:
     """The dtype of two priorities, either of which may be empty (None)."""
     if higher is None or lower is None:
         return lower if higher is None else higher
-    if _KINDS[higher.kind] >= _KINDS[lower.kind]:
+    if _KINDS[kind_of(higher)] >= _KINDS[kind_of(lower)]:
         return higher
-    if higher.kind == "f":
+    if kind_of(higher) == "f":
         return numpy.result_type(higher, complex64)
-    return lower if lower.kind in "fc" or higher.kind == "b" else higher
+    return lower if kind_of(lower) in "fc" or higher.kind == "b" else higher
 
 
 def result_type(*values: Any) -> Any:

@@ -14,9 +14,10 @@ import numpy
 
 from .. import ops
 from .. import special as _special
+from ..arrays.inexact import kind_of
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
-from .dtypes import cast, floating, promoted
+from .dtypes import cast, finfo, floating, promoted
 from .elementwise import clamp
 from .errors import as_runtime, guarded
 from .tensor import Tensor, tensor_of
@@ -192,9 +193,9 @@ def nan_to_num(
     >>> torch.tensor([1.0, float("nan")]).nan_to_num()
     tensor([1., 0.])
     """
-    if input.dtype.kind != "f":
+    if kind_of(input.dtype) != "f":
         return ops.identity(input)
-    ends = numpy.finfo(input.dtype)
+    ends = finfo(input.dtype)
     high = float(ends.max) if posinf is None else posinf
     low = float(ends.min) if neginf is None else neginf
     out = ops.where(ops.isnan(input), 0.0 if nan is None else nan, input)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from .. import ops
+from ..arrays.inexact import kind_of
 from ..core import writes
 from ..core.inplace import check_writable, overwrite
 from ..core.tensor import raw
@@ -89,7 +90,7 @@ def _no(self: Any) -> bool:
 
 def _is_signed(self: Any) -> bool:
     """Whether the dtype has negative numbers."""
-    return bool(self._data.dtype.kind in "ifc")
+    return kind_of(self._data.dtype) in "ifc"
 
 
 def _is_same_size(self: Any, other: Any) -> bool:

@@ -72,6 +72,11 @@ def _caster(dtype: Any, name: str) -> Callable[[Any], Any]:
     return method
 
 
+def _to_bfloat16(self: Any) -> Any:
+    """The tensor in bfloat16, which needs the package ml_dtypes; itself if it is so already."""
+    return dtypes.cast(self, dtypes.of_bfloat16())
+
+
 def _where(self: Any, condition: Any, other: Any) -> Any:
     """The entries where the condition holds, those of other elsewhere."""
     return elementwise.where(condition, self, other)
@@ -141,6 +146,7 @@ def _bind() -> None:
     bound: Any = Tensor
     bound.where = _where
     bound.T = property(_reversed)
+    bound.bfloat16 = _to_bfloat16
     bound.bernoulli = creation.bernoulli
     bound.multinomial = draws.multinomial
     # These are attributes there.

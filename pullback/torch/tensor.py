@@ -10,6 +10,7 @@ import numpy
 
 from ..arrays import SCALARS, adapters, is_array
 from ..arrays.batched import Batched
+from ..arrays.inexact import kind_of
 from ..core.backward import backward
 from ..core.departures import detached
 from ..core.node import Leaf, notes
@@ -245,11 +246,13 @@ class Tensor(CoreTensor):
         if isinstance(self._data, Batched):
             return f"{name}({self._data!r})"
         values = numpy.asarray(self._data)
+        dtype = values.dtype
+        if kind_of(dtype) != dtype.kind:
+            values = values.astype(numpy.float32)  # NumPy has no way to show bfloat16
         show: Any = {"float_kind": _shown(values)} if values.dtype.kind == "f" else None
         text = numpy.array2string(
             values, separator=", ", prefix="tensor(", formatter=show,
         )
-        dtype = values.dtype
         usual = (dtypes.float32, dtypes.int64, dtypes.bool, dtypes.complex64)
         tail = "" if dtype in usual else f", dtype={dtype}"
         if self._node is not None and not self.is_leaf:

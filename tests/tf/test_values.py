@@ -218,3 +218,22 @@ def test_random_numbers_carry_gradients_to_their_parameters(tf: Any) -> None:
     gm, gd = tape.gradient(y, [mean, deviation])
     assert float(gm) == 4.0
     assert float(gd) == pytest.approx((float(y) - 4.0) / 2.0, abs=1e-5)
+
+
+def test_bfloat16_is_a_dtype_like_others() -> None:
+    pytest.importorskip("ml_dtypes")
+    from pullback import tf
+
+    x = tf.Variable(tf.constant([1.5, -2.0], tf.bfloat16))
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.nn.relu(x) * x * 3 + tf.cast(7, tf.bfloat16))
+    assert loss.dtype == tf.bfloat16
+    assert tape.gradient(loss, x).numpy().tolist() == [9.0, 0.0]
+    assert (tf.bfloat16.is_floating, tf.bfloat16.size, repr(tf.bfloat16)) == (
+        True, 2, "tf.bfloat16")
+    assert tf.as_dtype("bfloat16") is tf.bfloat16
+    assert float(tf.bfloat16.max) > 3e38
+    huge = tf.saturate_cast(tf.constant([1e300], tf.float64), tf.bfloat16)
+    assert huge.numpy().tolist() == [float(tf.bfloat16.max)]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"tf\.cast\(x, tf\.bfloat16\)"):
+        x + tf.constant([1.0, 2.0])

@@ -82,6 +82,8 @@ def plain(value: Any) -> Any:
     """An array of either side's tensor, or of a number."""
     if hasattr(value, "detach"):
         value = value.detach().resolve_conj().resolve_neg()
+        if str(value.dtype) == "torch.bfloat16":  # which PyTorch does not make NumPy's
+            return value.float().numpy(force=True).astype(ours.bfloat16)
         return value.numpy(force=True) if hasattr(value, "_is_zerotensor") else value.numpy()
     return np.asarray(value)
 
@@ -139,10 +141,17 @@ def gradients(
         create_graph=more,
     )
     expected = theirs.autograd.grad(
-        there, [b for _, b in inputs], [theirs.tensor(g) for g in given], allow_unused=True,
+        there, [b for _, b in inputs], [of_theirs(g, theirs) for g in given], allow_unused=True,
         create_graph=more,
     )
     return list(found), list(expected)
+
+
+def of_theirs(array: Any, theirs: Any) -> Any:
+    """An array as a tensor of PyTorch's."""
+    if array.dtype.name == "bfloat16":
+        return theirs.tensor(array.astype(np.float32), dtype=theirs.bfloat16)
+    return theirs.tensor(array)
 
 
 def slopes_differ(found: list[Any], expected: list[Any], kind: str) -> list[Discrepancy]:

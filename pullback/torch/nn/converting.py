@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from ...core.state import no_grad
+from ...core.tensor import inexact_dtypes
 from ...errors import ArgumentError, DtypeError
 from .. import dtypes
 from ..errors import as_runtime
@@ -51,7 +52,7 @@ class Converting:
                 dtype = given.dtype
             else:
                 others.append(a)
-        if dtype is not None and dtype.kind not in "fc":
+        if dtype is not None and not inexact_dtypes[dtype]:
             raise DtypeError(f"{type(self).__name__}.to", "a floating dtype", str(dtype))
 
         def converted(t: Any) -> Any:
@@ -78,6 +79,10 @@ class Converting:
     def half(self: Any) -> Any:
         """Convert its floating parameters and buffers to float16."""
         return self._floats(dtypes.float16)
+
+    def bfloat16(self: Any) -> Any:
+        """Convert its floating parameters and buffers to bfloat16."""
+        return self._floats(dtypes.of_bfloat16())
 
     def cpu(self: Any) -> Any:
         """The module itself: memory is the processor's."""
