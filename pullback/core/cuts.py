@@ -15,7 +15,7 @@ from typing import Any
 from weakref import ref
 
 from .node import Leaf, Node, number
-from .state import _PULLING, QUIET, SPECIAL, state
+from .state import _PULLING, IN_RULE, QUIET, SPECIAL, state
 from .tensor import is_inexact
 
 LEFT, STOPPED, NO_DERIVATIVE, INTEGER, OFF, OUTSIDE, OVERWRITTEN = (
@@ -138,7 +138,7 @@ def lost(op: Any, parents: tuple[Node | None, ...], out: Any) -> Any:
     """Remember that an operation on tracked tensors is not recorded; the result, without a node."""
     out._node = None
     now = state()
-    if now is QUIET or now is _PULLING:  # the library's own
+    if now is QUIET or now is _PULLING or now is IN_RULE:  # nobody's history
         return out
     if not op.differentiable:
         cut(NO_DERIVATIVE, op.name, parents, out)

@@ -16,6 +16,7 @@ from ..arrays import adapters
 from . import node_hooks, symbols, writes
 from .cotangent import conjugated, project, wrapped
 from .node import FREED, Node, notes, where
+from .state import in_rules, restore
 from .tensor import Tensor, raw, wrap
 
 _by_number = attrgetter("seq")
@@ -91,6 +92,7 @@ def _sweep(order: list[Node], cotangents: dict[Node, Any], free: int) -> None:
     """Pull through nodes on raw arrays, with nobody watching (hot path)."""
     node: Any = None
     pop = cotangents.pop
+    before = in_rules()
     try:
         for node in order:
             g = pop(node, None)
@@ -102,6 +104,8 @@ def _sweep(order: list[Node], cotangents: dict[Node, Any], free: int) -> None:
     except Exception as error:
         _add_place(error, node)
         raise
+    finally:
+        restore(before)
 
 
 def _careful_sweep(

@@ -76,6 +76,7 @@ class State:
 
 
 _FRESH, _LINED = State(), State(lines=True)
+IN_RULE = State()  # as fresh, in a hand-written rule: what it computes is the pull's own
 _variable: ContextVar[State] = ContextVar("pullback_state", default=_FRESH)
 state: Callable[[], State] = _variable.get
 set_state: Callable[[State], Any] = _variable.set
@@ -96,7 +97,7 @@ def change(**fields: Any) -> State:
 
 
 restore = set_state
-"""Put back a state that `change`, `quiet`, `pulling` or `forget_tapes` returned."""
+"""Put back a state that `change`, `quiet`, `pulling`, `in_rules` or `forget_tapes` returned."""
 
 
 @contextmanager
@@ -130,6 +131,17 @@ def pulling() -> State:
     return before
 
 
+def in_rules() -> State:
+    """Let it be known, for the while of a pull on raw arrays, that rules are run.
+
+    `restore` undoes it. Where something special is on it is the rules that leave it.
+    """
+    before = state()
+    if before.mode == REQUIRED:
+        set_state(IN_RULE)
+    return before
+
+
 def forget_tapes() -> State | None:
     """Leave all tapes and scopes for the while of a hand-written gradient (hot path).
 
@@ -139,7 +151,7 @@ def forget_tapes() -> State | None:
     before = state()
     if before is _FRESH or before.mode == REQUIRED:
         return None
-    fresh = _LINED if before.lines else _FRESH
+    fresh = _LINED if before.lines else IN_RULE
     set_state(fresh if before.enabled or before is _PULLING else QUIET)
     return before
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from typing import Any
 from weakref import ref
 
 import numpy
@@ -93,3 +94,33 @@ def test_pulls_are_not_written_down() -> None:
         before = len(journal.events)
         y.backward()
         assert len(journal.events) <= before + 1  # what the pull begins with
+
+
+def test_what_a_rule_computes_is_nobody_s_cut() -> None:
+    """It has no history where a pull is on raw arrays, and is not looked for either."""
+    class Square(pb.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g * 2 * x
+
+    @pb.custom_gradient
+    def square(x: Any) -> Any:
+        return x * x, lambda g: g * 2 * x
+
+    rule = pb.custom_vjp(lambda x: x * x)
+    rule.defvjp(lambda x: (x * x, x), lambda x, g: (g * 2 * x,))
+    for function in (square, Square.apply, rule):
+        for persistent in (False, True):
+            x = pb.tensor([1.0, 3.0])
+            with pb.GradientTape(persistent=persistent) as tape:
+                tape.watch(x)
+                y = function(function(x))
+            before = cuts.cuts()[-1:]
+            assert tape.gradient(y, x).tolist() == [4.0, 108.0]
+            assert [c.number for c in cuts.cuts()[-1:]] == [c.number for c in before]
