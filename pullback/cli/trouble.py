@@ -39,8 +39,9 @@ def _users(at: TracebackType | None) -> TracebackType | None:
     """The part of a traceback that begins in the user's code; None where this library raised."""
     while at is not None:
         file = at.tb_frame.f_code.co_filename
-        if file not in _LOADERS and Path(file).resolve().parent != _HERE:
-            return None if _HERE.parent in Path(file).resolve().parents[:-1] \
-                and _HERE / "bundle" not in Path(file).resolve().parents else at
+        folders = Path(file).resolve().parents
+        if file not in _LOADERS and folders[0] != _HERE:
+            is_ours = _HERE.parent in folders and _HERE / "bundle" not in folders
+            return None if is_ours else at
         at = at.tb_next
     return None
