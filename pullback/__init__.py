@@ -6,6 +6,7 @@ The front page: every public name, by task. Heavy parts load on first use.
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from . import _loading as _loading
 from . import autograd as autograd
 from . import errors as errors
 from .core.op import op as op

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 
@@ -21,15 +21,16 @@ from ..errors import BatchedValueError, LoopWarning, warn
 from . import symbols
 
 
-class Mapping(NamedTuple):
+class Mapping:
     """One `vmap` that is running.
 
     randomness   "different": random numbers are drawn for each example; "same"; or "error"
     """
 
-    tag: int
-    size: int
-    randomness: str
+    __slots__ = ("randomness", "size", "tag")
+
+    def __init__(self, tag: int, size: int, randomness: str) -> None:
+        self.tag, self.size, self.randomness = tag, size, randomness
 
 
 _running: ContextVar[tuple[Mapping, ...]] = ContextVar("pullback_vmaps", default=())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import LostGradientWarning, warn
 from . import tensor as _tensor
@@ -19,12 +19,13 @@ from .state import state
 from .tensor import wrap
 
 
-class Departure(NamedTuple):
+class Departure:
     """A tracked tensor's values left: of which node, by what, at which line."""
 
-    node: Node
-    by: str
-    line: str
+    __slots__ = ("by", "line", "node")
+
+    def __init__(self, node: Node, by: str, line: str) -> None:
+        self.node, self.by, self.line = node, by, line
 
 
 _followed: ContextVar[tuple[list[Departure], ...]] = ContextVar("pullback_followed", default=())

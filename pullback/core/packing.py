@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..arrays import is_array
 from ..errors import ArgumentTypeError, RuleError
@@ -13,13 +13,13 @@ from .node import FREED, Node, where
 from .tensor import Tensor, wrap
 
 
-class Packed(NamedTuple):
+class Packed:
     """What a value was packed into, how it is unpacked, and what it has to look like then."""
 
-    form: Any
-    unpack: Callable[[Any], Any]
-    shape: Any
-    dtype: Any
+    __slots__ = ("dtype", "form", "shape", "unpack")
+
+    def __init__(self, form: Any, unpack: Callable[[Any], Any], shape: Any, dtype: Any) -> None:
+        self.form, self.unpack, self.shape, self.dtype = form, unpack, shape, dtype
 
 
 class PackedValues(tuple[Any, ...]):

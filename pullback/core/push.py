@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..arrays.symbol import is_open
 from ..errors import NotDifferentiableError
@@ -121,14 +121,16 @@ def _push_several(
         if t is not None:
             answers = op.pushes[index](t, saved, node, index)
             total = [_added(old, r) for old, r in zip(total, answers, strict=True)]
-    return [into(t, _Space(*space)) for t, space in zip(total, node.spaces, strict=True)]
+    return [into(t, Space(*space)) for t, space in zip(total, node.spaces, strict=True)]
 
 
-class _Space(NamedTuple):
-    """What an output looks like."""
+class Space:
+    """What an output looks like: all that `into` wants to know of a node."""
 
-    shape: Any
-    dtype: Any
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: Any, dtype: Any) -> None:
+        self.shape, self.dtype = shape, dtype
 
 
 def _added(total: Any, r: Any) -> Any:

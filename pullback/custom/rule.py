@@ -10,7 +10,7 @@ from ..core import state as _state
 from ..core.cotangent import accumulate, complex_dtypes, conjugated, wrapped
 from ..core.forward import advance, output_node
 from ..core.node import Node, number, where
-from ..core.push import into, zeros_for
+from ..core.push import Space, into, zeros_for
 from ..core.record import special_node
 from ..core.several import picked
 from ..core.tensor import Tensor, inexact_dtypes, is_inexact, raw, wrap
@@ -132,13 +132,6 @@ def as_tensor(value: Any, cls: type) -> Any:
     )
 
 
-class _Space:
-    """What `into` wants to know of a node."""
-
-    def __init__(self, shape: Any, dtype: Any) -> None:
-        self.shape, self.dtype = shape, dtype
-
-
 def tangent_of(t: Any, space: tuple[Any, Any], index: int, who: str) -> Any:
     """A tangent that a hand-written rule returned, in the space of its output; None stays None.
 
@@ -158,7 +151,7 @@ def tangent_of(t: Any, space: tuple[Any, Any], index: int, who: str) -> Any:
             f"tangent {index} returned by {who}", f"the output's shape {tuple(shape)}, {dtype}",
             f"shape {t.shape}, {t.dtype}",
         )
-    return into(t, _Space(shape, dtype))
+    return into(t, Space(shape, dtype))
 
 
 # Forward ------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from . import optimizers as optimizers
 from . import random as random
 from . import signal as signal
 from . import train as train
+from .absent import absent as _absent
 from .control import *
 from .convert import constant as constant
 from .convert import convert_to_tensor as convert_to_tensor
@@ -135,6 +136,4 @@ def __getattr__(name: str) -> Any:
         return _import_module(f".{name}", __name__)
     if name == "bfloat16":
         return getattr(_dtypes, name)
-    from .absent import absent
-
-    raise absent(__name__, name)
+    raise _absent(__name__, name)

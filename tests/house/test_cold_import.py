@@ -61,3 +61,13 @@ def test_importing_takes_little_longer_than_numpy_alone() -> None:
         if measured[-1] < RATIO:
             return
     raise AssertionError(f"import pullback takes {min(measured):.2f} x import numpy")
+
+
+def test_the_garbage_collector_is_as_it_was() -> None:
+    on = python("import gc, pullback; print(gc.isenabled(), gc.get_freeze_count())")
+    off = python("import gc; gc.disable(); import pullback; print(gc.isenabled())")
+    frozen = python(
+        "import gc; gc.freeze(); n = gc.get_freeze_count(); import pullback;"
+        "print(gc.get_freeze_count() >= n // 2 > 0, gc.isenabled())"
+    )
+    assert (on, off, frozen) == ("True 0", "False", "True True")

@@ -21,6 +21,7 @@ LAYERS = [
     ["nn", "optim", "solvers"],
     ["checking", "explaining", "seeing", "measuring", "monitoring"],
     ["tf", "torch"],
+    ["_loading"],
     [""],  # the front page
     ["testing", "cli", "__main__"],
 ]
