@@ -22,7 +22,7 @@ from .node import Leaf, Node, Notes, note, notes
 from .op import OPS
 from .record import record
 from .state import state
-from .tensor import Tensor
+from .tensor import Tensor, raw
 
 
 def link_view(view: Tensor, base: Any, op: Any, attrs: Mapping[str, Any]) -> None:
@@ -93,8 +93,10 @@ def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
     data = target._data
     new_data = value._data if isinstance(value, Tensor) else value
     if tuple(new_data.shape) != tuple(data.shape):
-        if is_open(data.shape) and may_be(new_data.shape, data.shape):  # an error when it runs
-            return overwrite(target, OPS["broadcast_to"](value, OPS["shape"](data)), name)
+        if is_open(data.shape) and may_be(new_data.shape, data.shape):
+            fitted = OPS["broadcast_to"](value, OPS["shape"](data))  # or an error when it runs
+            raw(fitted).narrow(data.shape)
+            return overwrite(target, fitted, name)
         raise ArgumentError(
             f"in-place `{name}`", f"a result of the target's shape {tuple(data.shape)}",
             f"shape {tuple(new_data.shape)}", "use the operation that makes a new tensor",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
+from pullback.core.inplace import overwrite
 from pullback.errors import ArgumentError, PullbackError
 from pullback.graphs import TensorSpec, function
 from tests.graphs.test_function import close, normal
@@ -171,6 +172,13 @@ def test_a_write_into_a_tensor_of_lengths_not_known_yet() -> None:
     np.testing.assert_allclose(slope.numpy(), 2 * f(x, more).numpy().sum(0)[None])
     with pytest.raises(PullbackError):
         f(x[:1], np.ones((4, 3)))  # the target would have to grow
+
+    def replaced(x: Any, more: Any) -> Any:
+        y = x * 1.0
+        return overwrite(y, pb.reshape(more, pb.shape(more)), "copy")  # of less known lengths
+
+    g = pb.function(replaced, input_signature=[rows, TensorSpec([None, None], "float64")])
+    np.testing.assert_array_equal(g(x, more).numpy(), np.ones((2, 3)))
     deep = pb.function(doubled, input_signature=[rows, TensorSpec([2, None, 3], "float64")])
     with pytest.raises(ArgumentError, match="in-place `iadd`"):
         deep(x, np.stack([x, x]))
