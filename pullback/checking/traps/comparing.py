@@ -68,10 +68,10 @@ def worst(wanted: Sequence[Any], seen: Sequence[Any]) -> tuple[Any, Any, float |
     return None, None, None
 
 
-def attempted(run: Callable[[], Any]) -> tuple[Any, Exception | None]:
+def attempted(run: Callable[..., Any], *args: Any) -> tuple[Any, Exception | None]:
     """What a function answers, or the error that it raises; NumPy's warnings are not shown."""
     try:
         with numpy.errstate(all="ignore"):
-            return run(), None
+            return run(*args), None
     except Exception as error:
         return None, error

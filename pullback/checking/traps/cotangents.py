@@ -55,7 +55,7 @@ def unused(subject: Subject) -> Iterator[Finding]:
         ]
         wanted = run.pull(zeros)
         parts.append(wanted)
-        seen, error = attempted(lambda alone=alone: run.pull(alone))  # type: ignore[misc]
+        seen, error = attempted(run.pull, alone)
         who = f"gradient of output {i} of `{subject.name}` alone"
         if error is None and agree(wanted, seen):
             yield passed(who)

@@ -144,9 +144,7 @@ def _side(
     for size in (1e-4, 1e-5):
         h = sign * size * max(1.0, at)
         moved = [like(x, numpy_of(x) + h * a) for x, a in zip(point, d, strict=True)]
-        change, error = attempted(
-            lambda moved=moved: _change(subject, point, moved, cotangents)  # type: ignore[misc]
-        )
+        change, error = attempted(_change, subject, point, moved, cotangents)
         if error is not None or not numpy.isfinite(change):
             return None
         found.append(change / h)

@@ -38,7 +38,7 @@ def leaks(subject: Subject) -> Iterator[Finding]:
     with _no_collector(), steady(0):
         for pulled in (False, True):
             what = "forward and backward" if pulled else "forward only"
-            _, error = attempted(lambda pulled=pulled: _call(subject, pulled))  # type: ignore[misc]
+            _, error = attempted(_call, subject, pulled)
             if error is not None:
                 continue
             alive, calls = _alive(subject, pulled)

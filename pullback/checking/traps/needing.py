@@ -29,13 +29,13 @@ def needed(subject: Subject) -> Iterator[Finding]:
     run = Run(subject, point)
     cotangents = run.cotangents(90)
     for i, wanted in enumerate(run.pull(cotangents)):
-        seen, error = attempted(lambda i=i: _alone(subject, point, i, cotangents))  # type: ignore[misc]
+        seen, error = attempted(_alone, subject, point, i, cotangents)
         yield _compared(subject, point, i, "gradient of", [wanted], seen, error)
     directions = [random_like(numpy_of(x), subject.rng(91 + i)) for i, x in enumerate(point)]
     for i in range(len(point)):
-        wanted, error = attempted(lambda i=i: _tangent(subject, point, i, directions, True))  # type: ignore[misc]
+        wanted, error = attempted(_tangent, subject, point, i, directions, True)
         if error is None:
-            seen, error = attempted(lambda i=i: _tangent(subject, point, i, directions, False))  # type: ignore[misc]
+            seen, error = attempted(_tangent, subject, point, i, directions, False)
             yield _compared(subject, point, i, "tangent of", wanted, seen, error)
 
 

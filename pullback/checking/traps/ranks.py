@@ -76,7 +76,7 @@ def _by_entries(subject: Subject, point: list[Any], flat: list[Any], row: Run) -
         return False
     for part in (slice(None, None, -1), slice(0, 3)):
         given = [like(x, v[part].copy()) for x, v in zip(point, flat, strict=True)]
-        seen, error = attempted(lambda given=given: subject.values(given))  # type: ignore[misc]
+        seen, error = attempted(subject.values, given)
         if error is not None or not agree([numpy_of(o)[part] for o in row.outs], seen):
             return False
     return True

@@ -69,7 +69,7 @@ def _same_twice(subject: Subject, point: Sequence[Any]) -> Iterator[Finding]:
             same, copied = list(point), list(point)
             same[j] = x
             copied[j] = numpy.array(x) if isinstance(x, numpy.ndarray) else x + 0
-            run, error = attempted(lambda copied=copied: Run(subject, copied))  # type: ignore[misc]
+            run, error = attempted(Run, subject, copied)
             if error is not None:
                 continue
             cotangents = run.cotangents(5)

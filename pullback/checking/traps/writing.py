@@ -19,12 +19,16 @@ from .holding import held
 _FIX = "write into a copy, or compute a new array"
 
 
+def _numbers(array: Any) -> Any:
+    return numpy.array(numpy_of(array))
+
+
 class _Watched:
     """Arrays, and the bytes that were in them."""
 
     def __init__(self, role: str, arrays: Sequence[Any]) -> None:
         self.role = role
-        seen = [(a, attempted(lambda a=a: numpy.array(numpy_of(a)))[0]) for a in arrays]  # type: ignore[misc]
+        seen = [(a, attempted(_numbers, a)[0]) for a in arrays]
         self.arrays = [a for a, copy in seen if copy is not None]  # others stand for arrays
         self.copies = [copy for _, copy in seen if copy is not None]
 
