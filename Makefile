@@ -6,18 +6,12 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet
 READY  := $(VENV)/ready
 
-# Continuous integration compares with the frameworks too; elsewhere their tests are left out.
-ifeq ($(CI),true)
-TEST_STAMP := $(READY)-test-all
-else
-TEST_STAMP := $(READY)-test
-endif
-
-.PHONY: help demo test gpu bench docs lint clean
+.PHONY: help demo test test-all gpu bench docs lint clean
 
 help:
 	@echo "make demo    train a binarised network on digits, twice (under a minute)"
-	@echo "make test    run every test"
+	@echo "make test    run the quick tests (under two minutes)"
+	@echo "make test-all  install the frameworks, run every test (under twenty minutes)"
 	@echo "make gpu     run the operations on a GPU, with what is installed; needs no network"
 	@echo "make bench   compare the speed with the frameworks that are installed"
 	@echo "make docs    build the documentation into out/site, to be opened from disk"
@@ -29,8 +23,13 @@ demo: $(READY)-demo
 
 # Two workers on two cores: matrix products that are split further would wait for each other.
 test: export OPENBLAS_NUM_THREADS := 1
-test: $(TEST_STAMP)
+test: $(READY)-test
 	$(BIN)/python -m pytest -n 2
+
+# Every case, against every framework; what is not installed is an error.
+test-all: export OPENBLAS_NUM_THREADS := 1
+test-all: $(READY)-test-all
+	$(BIN)/python -m pytest -n 2 --full
 
 # What is there is used as it is: PYTHON is the interpreter with the frameworks built for the GPU.
 gpu:
@@ -65,5 +64,5 @@ $(READY)-demo $(READY)-test $(READY)-bench $(READY)-docs $(READY)-lint: $(READY)
 # would be taken, which is gigabytes.
 $(READY)-test-all: pyproject.toml | $(BIN)/python
 	$(PIP) torch==2.13.0
-	$(PIP) --editable '.[test,torch,tf,jax]'
+	$(PIP) --editable '.[test,full,torch,tf,jax,bench]'
 	@touch $@

@@ -1,26 +1,15 @@
-"""What every test may ask for, and how optional frameworks are treated."""
+"""Fixtures and rules for every test: the two tiers, and what happens where a part is missing."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import shutil
 import zlib
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 
-OPTIONAL = {"torch": "torch", "jax": "jax", "tensorflow": "tf"}
-"""Frameworks that some tests compare with -> the extra that installs them."""
-
-NEEDS_GPU = {"cupy": "cupy"}
-"""Of which nothing can be computed without a GPU, which continuous integration has not."""
-
-MISSING = [name for name in OPTIONAL if importlib.util.find_spec(name) is None]
-
-NO_SITE = importlib.util.find_spec("material") is None
-"""Whether the site of the documentation cannot be built."""
+from tests import parts, tier
 
 
 @pytest.fixture
@@ -29,49 +18,79 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
 
 
-def _strict() -> bool:
-    return os.environ.get("CI", "").lower() in ("1", "true")
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--full", action="store_true", help="run every case; a missing part is an error"
+    )
     parser.addoption(
         "--device", choices=["cuda"], help="refuse to run where there is no GPU to test on"
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In continuous integration nothing may be missing, so that nothing goes untested unseen."""
+    config.addinivalue_line("markers", "full: runs in the full tier only (`make test-all`)")
+    config.addinivalue_line("markers", "needs(*parts): left out where a part is missing")
+    tier.FULL = config.getoption("--full")
+    tier.turn()
     if config.getoption("--device"):
         from tests.arrays.gpu import DRIVER
 
         if not DRIVER:
             raise pytest.UsageError("--device=cuda: this machine has no driver of NVIDIA's")
-    if shutil.which("chromium") is None and _strict():
-        raise pytest.UsageError("CI is set and chromium is not installed")
-    if NO_SITE and _strict():
-        raise pytest.UsageError("CI is set and mkdocs-material is not installed: the extra docs")
-    if MISSING and _strict():
-        raise pytest.UsageError(
-            f"CI is set and {', '.join(MISSING)} cannot be imported; install the extras "
-            + ", ".join(OPTIONAL[name] for name in MISSING)
-        )
+    missing = [key for key, part in parts.PARTS.items() if parts.is_missing(key)]
+    needed = [key for key in missing if not parts.PARTS[key].hardware]
+    if tier.FULL and needed:
+        raise pytest.UsageError(f"--full needs {', '.join(needed)}; `make test-all` installs them")
+
+
+def pytest_report_header() -> str:
+    if tier.FULL:
+        return "full tier: every case"
+    return f"quick tier: share {tier.turn()} of {tier.PARTS} (`make test-all` runs every case)"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take out the cases of the other tier."""
+    if tier.FULL:
+        return
+    full = [item for item in items if item.get_closest_marker("full")]
+    config.hook.pytest_deselected(items=full)
+    items[:] = [item for item in items if not item.get_closest_marker("full")]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("needs"):
+        for key in mark.args:
+            parts.need(key)
+
+
+def _skips_of_no_gpu(reports: list[Any]) -> Counter[str]:
+    reasons = (str(report.longrepr[2]) for report in reports)
+    return Counter(why.partition("no GPU: ")[2] for why in reasons if "no GPU: " in why)
+
+
+def _unexplained(reports: list[Any]) -> list[str]:
+    """Skips in a full run that no missing hardware explains."""
+    reasons = {str(report.longrepr[2]) for report in reports}
+    hardware = {key for key, part in parts.PARTS.items() if part.hardware}
+    return sorted(r for r in reasons if "no GPU: " not in r and parts.part_of(r) not in hardware)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which comparisons were left out."""
-    if MISSING:
-        terminalreporter.write_line(
-            f"{len(MISSING)} optional frameworks not installed, their tests left out: "
-            + ", ".join(MISSING)
-        )
-    for name in NEEDS_GPU:
-        if importlib.util.find_spec(name) is None:
-            terminalreporter.write_line(f"{name} not installed, what looks at it left out")
-    if shutil.which("chromium") is None:
-        terminalreporter.write_line("chromium not installed, tests of the drawn page left out")
-    if NO_SITE:
-        terminalreporter.write_line("mkdocs-material not installed, tests of the site left out")
-    skipped = [str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", [])]
-    reasons = Counter(why.partition("no GPU: ")[2] for why in skipped if "no GPU: " in why)
-    for reason, count in reasons.items():
-        terminalreporter.write_line(f"no GPU, {count} skipped: {reason}")
+    """Say what was left out, one line per missing part."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    for line in parts.left_out(skipped):
+        terminalreporter.write_line(line)
+    for reason, count in _skips_of_no_gpu(skipped).items():
+        terminalreporter.write_line(f"no GPU, {count} tests left out: {reason}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A full run in which anything else was skipped has failed."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or not tier.FULL:
+        return
+    for reason in _unexplained(reporter.stats.get("skipped", [])):
+        reporter.write_line(f"skipped in a full run: {reason}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,0 +1,93 @@
+"""Optional parts: frameworks, a browser, the site's builder; tests that need a missing one are left out.
+
+A test says what it needs with `@pytest.mark.needs("torch")`, `need("torch")` in its body or fixture,
+or `pytest.importorskip("torch")`. The run ends with one line per missing part and the number of its
+tests. With `--full` a missing part is an error before the first test.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Part:
+    """An optional part: its name for people, and what has to be there."""
+
+    title: str
+    module: str = ""
+    program: str = ""
+    hardware: bool = False  # needs a GPU: may be missing in the full run as well
+
+
+PARTS = {
+    "torch": Part("PyTorch", module="torch"),
+    "jax": Part("JAX", module="jax"),
+    "tensorflow": Part("TensorFlow", module="tensorflow"),
+    "ml_dtypes": Part("bfloat16", module="ml_dtypes"),
+    "autograd": Part("HIPS autograd", module="autograd"),
+    "mkdocs": Part("the documentation site", module="material"),
+    "build": Part("the built distribution", module="build"),
+    "twine": Part("the built distribution", module="twine"),
+    "chromium": Part("the drawn page", program="chromium"),
+    "cupy": Part("CuPy", module="cupy", hardware=True),
+}
+"""Key, as tests name it -> part."""
+
+COULD_NOT_IMPORT = re.compile(r"could not import '(\w+)")
+NOT_INSTALLED = re.compile(r"(\w+) is not installed")
+
+
+@cache
+def is_missing(key: str) -> bool:
+    """Whether a part is not on this machine."""
+    part = PARTS[key]
+    if part.program:
+        return shutil.which(part.program) is None
+    return importlib.util.find_spec(part.module) is None
+
+
+def need(key: str) -> Any:
+    """The part's module (None for a program); skips the test where the part is missing."""
+    if is_missing(key):
+        pytest.skip(f"{key} is not installed")
+    return importlib.import_module(PARTS[key].module) if PARTS[key].module else None
+
+
+def part_of(reason: str) -> str | None:
+    """The key of the part that a reason for skipping names; None for any other reason."""
+    found = COULD_NOT_IMPORT.search(reason) or NOT_INSTALLED.search(reason)
+    key = found.group(1) if found else None
+    return key if key in PARTS else None
+
+
+def left_out(skipped: Iterable[Any]) -> list[str]:
+    """One line per missing part, from the reports of skipped tests and files."""
+    tests: Counter[str] = Counter()
+    files: Counter[str] = Counter()
+    for report in skipped:
+        key = part_of(str(report.longrepr[2]))
+        if key is not None:
+            (tests if hasattr(report, "when") else files)[key] += 1
+    return [
+        f"{_counted(tests[key], files[key])} of {PARTS[key].title} left out: {key} is not installed"
+        for key in PARTS if tests[key] or files[key]
+    ]
+
+
+def _counted(tests: int, files: int) -> str:
+    """Such as "1,204 tests and 2 whole files"."""
+    counts = [
+        f"{n:,} {word}{'s' * (n != 1)}" for n, word in ((tests, "test"), (files, "whole file")) if n
+    ]
+    return " and ".join(counts)
