@@ -131,6 +131,11 @@ class Row:
         return drawn
 
     @property
+    def precise(self) -> tuple[str, ...]:
+        """The dtypes in double precision."""
+        return ("float64", "complex128") if self.complex else ("float64",)
+
+    @property
     def dtypes(self) -> tuple[str, ...]:
         real = ("float64", "float32")
         return (*real, "complex128", "complex64") if self.complex else real

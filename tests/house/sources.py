@@ -36,11 +36,16 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(path: Path) -> Iterator[tuple[str, bool, int]]:
+@functools.cache
+def imports(path: Path) -> tuple[tuple[str, bool, int], ...]:
     """(dotted name, whether at module level, line) of everything a file imports.
 
     `from . import name` counts as an import of `….name` where that is a module.
     """
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[tuple[str, bool, int]]:
     nested = {
         id(n) for f in ast.walk(tree(path)) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef)
         for n in ast.walk(f)
@@ -61,6 +66,7 @@ def imports(path: Path) -> Iterator[tuple[str, bool, int]]:
                 yield (longer if is_module(longer) else whole), top, node.lineno
 
 
+@functools.cache
 def is_module(dotted: str) -> bool:
     """Whether a dotted name is a file or folder of the package."""
     path = ROOT.joinpath(*dotted.split("."))

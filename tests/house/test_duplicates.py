@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import collections
 from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from tests.house.sources import name_of, python_files, tree
+from tests.loops import none_of
 
 Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 ALLOWED = {"overload", "setter", "deleter"}
@@ -39,9 +37,8 @@ def test_the_finder_finds() -> None:
     assert redefined(ast.parse(text + "def test_a(): ...\ndef b(): ...")) == ["test_a", "m"]
 
 
-@pytest.mark.parametrize("path", python_files(), ids=name_of)
-def test_nothing_is_defined_twice(path: Path) -> None:
-    assert redefined(tree(path)) == []
+def test_nothing_is_defined_twice() -> None:
+    none_of(python_files(), lambda path: redefined(tree(path)), name_of)
 
 
 def test_dictionaries_have_no_key_twice() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.house.sources import PACKAGE, ROOT, imports, module_of, name_of, python_files
 from tests.house.sources import under_type_checking as typing_lines
+from tests.loops import none_of
 
 LAYERS = [
     ["errors", "drawing"],
@@ -52,29 +51,35 @@ def test_every_part_has_a_layer() -> None:
     assert parts - {"__init__", "__main__"} <= set(RANK)
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_imports_run_downwards(path: Path) -> None:
+def upwards(path: Path) -> list[tuple[str, int]]:
+    """What a file imports from the layers above its own."""
     own = rank_of(module_of(path))
-    upwards = [
+    return [
         (module, line)
         for module, _, line in imports(path)
         if module.split(".")[0] == "pullback" and rank_of(module) > own
         and (name_of(path), module) not in ALLOWED
     ]
-    assert not upwards, f"{name_of(path)} imports from above: {upwards}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_heavy_libraries_are_loaded_on_use(path: Path) -> None:
+def test_imports_run_downwards() -> None:
+    none_of(FILES, upwards, name_of)
+
+
+def heavy(path: Path) -> list[tuple[str, int]]:
+    """The large libraries that a file loads when it is imported."""
     skipped = typing_lines(path)
     own = name_of(path).startswith(OF_A_LIBRARY)
-    heavy = HEAVY - {"torch", "jax", "cupy", "cupyx", "array_api_compat"} if own else HEAVY
-    found = [
+    kept = HEAVY - {"torch", "jax", "cupy", "cupyx", "array_api_compat"} if own else HEAVY
+    return [
         (module, line)
         for module, top, line in imports(path)
-        if top and line not in skipped and module.split(".")[0] in heavy
+        if top and line not in skipped and module.split(".")[0] in kept
     ]
-    assert not found, f"{name_of(path)} loads {found} when it is imported"
+
+
+def test_heavy_libraries_are_loaded_on_use() -> None:
+    none_of(FILES, heavy, name_of)
 
 
 def test_an_exception_is_used() -> None:

@@ -1,26 +1,32 @@
-"""Which rows each law runs over; a case that does not apply is left out, never skipped."""
+"""Which rows each law runs over; a case that does not apply is left out, never skipped.
+
+A law is a test with one case per row, which loops over the dtypes inside: a case costs pytest more
+than most laws take. Values and pullbacks of every row are in both tiers (`every_row`); the other
+laws take, in the quick tier, the first row of each operation and a rotating tenth of the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from tests.table import Row, all_rows
+from tests.tier import chosen
 
 ROWS = all_rows()
 
 
+def _parametrised(found: Sequence[Row]) -> Any:
+    return pytest.mark.parametrize("row", found, ids=[row.id for row in found])
+
+
+def every_row(where: Callable[[Row], bool] = lambda row: True) -> Any:
+    """Parametrise a test by all rows for which something holds, in both tiers."""
+    return _parametrised([row for row in ROWS if where(row)])
+
+
 def rows(where: Callable[[Row], bool] = lambda row: True) -> Any:
-    """Parametrise a test by the rows for which something holds."""
-    chosen = [row for row in ROWS if where(row)]
-    return pytest.mark.parametrize("row", chosen, ids=[row.id for row in chosen])
-
-
-def rows_and_dtypes(where: Callable[[Row], bool] = lambda row: True) -> Any:
-    """Parametrise a test by the rows and each dtype that a row runs in."""
-    cases: Iterable[tuple[Row, str]] = [(r, d) for r in ROWS if where(r) for d in r.dtypes]
-    return pytest.mark.parametrize(
-        ("row", "dtype"), cases, ids=[f"{row.id}-{dtype}" for row, dtype in cases]
-    )
+    """Parametrise a test by the rows of this tier for which something holds."""
+    return _parametrised(chosen([row for row in ROWS if where(row)], group=lambda row: row.name))

@@ -15,8 +15,9 @@ from tests.laws.batch_checks import (
     check_nested,
     check_second_per_example,
 )
-from tests.laws.cases import rows, rows_and_dtypes
+from tests.laws.cases import rows
 from tests.laws.checks import Arrays
+from tests.loops import each, none_of
 from tests.table import Row
 
 RAGGED = {
@@ -44,21 +45,27 @@ def _every_loop_warns() -> None:
         function.op.looped = False  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", sorted(OPS))
-def test_every_operation_has_a_batching_rule(name: str) -> None:
-    made = OPS[name].op  # type: ignore[attr-defined]
-    own_kernels = name in ("hide_axis", "show_axis")
-    assert made.batch is not None or made.elementwise or own_kernels, (
-        f"{name} has no batching rule and would run once for each example"
-    )
+def test_every_operation_has_a_batching_rule() -> None:
+    def looped(name: str) -> bool:
+        """Whether it would run once per example."""
+        made = OPS[name].op  # type: ignore[attr-defined]
+        own_kernels = name in ("hide_axis", "show_axis")
+        return not (made.batch is not None or made.elementwise or own_kernels)
+
+    none_of(sorted(OPS), looped, str)
 
 
-@rows_and_dtypes(batched)
-def test_against_a_loop(row: Row, dtype: str) -> None:
-    if dtype == "float32":
+@rows(batched)
+def test_against_a_loop(row: Row) -> None:
+    each(row.precise, lambda dtype: check_batched(row.call, examples(row, 3, dtype)))
+
+
+@rows(batched)
+def test_against_a_loop_in_single_precision(row: Row) -> None:
+    def law(dtype: str) -> None:
         check_batched(row.call, examples(row, 2, dtype), row.float32_tolerance)
-    elif dtype in ("float64", "complex128"):
-        check_batched(row.call, examples(row, 3, dtype))
+
+    each([dtype for dtype in row.dtypes if dtype not in row.precise], law)
 
 
 @rows(batched)
@@ -79,16 +86,20 @@ def test_of_operands_of_other_ranks(row: Row) -> None:
             check_batched(row.call, [row.draw(salt=k, shapes=shapes) for k in range(2)])
 
 
-@rows_and_dtypes(differentiable)
-def test_derivatives_per_example(row: Row, dtype: str) -> None:
-    if dtype in ("float64", "complex128"):
+@rows(differentiable)
+def test_derivatives_per_example(row: Row) -> None:
+    def law(dtype: str) -> None:
         check_derivatives_per_example(row.call, examples(row, 2, dtype), row.rng(41))
 
+    each(row.precise, law)
 
-@rows_and_dtypes(differentiable)
-def test_derivatives_of_batched(row: Row, dtype: str) -> None:
-    if dtype in ("float64", "complex128"):
+
+@rows(differentiable)
+def test_derivatives_of_batched(row: Row) -> None:
+    def law(dtype: str) -> None:
         check_derivatives_of_batched(row.call, examples(row, 2, dtype), row.rng(42))
+
+    each(row.precise, law)
 
 
 @rows(lambda row: differentiable(row) and row.second)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from pullback.core.op import OPS
-from tests.laws.cases import rows, rows_and_dtypes
+from tests.laws.cases import rows
 from tests.laws.checks import is_inexact
 from tests.laws.forward_checks import (
     check_push_linear,
@@ -16,6 +15,7 @@ from tests.laws.forward_checks import (
     pushed,
     tangents_of,
 )
+from tests.loops import each
 from tests.table import Row
 
 
@@ -48,35 +48,36 @@ def test_of_each_operand_stretched_in_turn(row: Row) -> None:
             check_pushforward(row.call, arrays, row.rng(i), row.reference)
 
 
-@rows_and_dtypes(differentiable)
-def test_live_in_the_space_of_their_output(row: Row, dtype: str) -> None:
+@rows(differentiable)
+def test_live_in_the_space_of_their_output(row: Row) -> None:
     """In the narrow dtypes with the numbers of the wide ones, to their precision."""
-    arrays = row.draw(dtype)
-    widest = {"f": "float64", "c": "complex128"}
-    wide = [a.astype(widest.get(a.dtype.kind, a.dtype)) for a in arrays]
-    tangents = tangents_of(arrays, row.rng(24))
-    value, got = pushed(row.call, arrays, tangents)
-    for k, (v, g, w) in enumerate(
-        zip(value, got, pushed(row.call, wide, tangents)[1], strict=True)
-    ):
-        assert (g.shape, g.dtype) == (v.shape, v.dtype), f"output {k}: {g.dtype}{list(g.shape)}"
-        scale = np.max(np.abs(w), initial=1) if is_inexact(w) else 1
-        tolerance = row.float32_tolerance * scale
-        np.testing.assert_allclose(g, w, rtol=0, atol=tolerance, err_msg=f"output {k}")
+
+    def law(dtype: str) -> None:
+        arrays = row.draw(dtype)
+        widest = {"f": "float64", "c": "complex128"}
+        wide = [a.astype(widest.get(a.dtype.kind, a.dtype)) for a in arrays]
+        tangents = tangents_of(arrays, row.rng(24))
+        value, got = pushed(row.call, arrays, tangents)
+        for k, (v, g, w) in enumerate(
+            zip(value, got, pushed(row.call, wide, tangents)[1], strict=True)
+        ):
+            assert (g.shape, g.dtype) == (v.shape, v.dtype), f"output {k}: {g.dtype}{list(g.shape)}"
+            scale = np.max(np.abs(w), initial=1) if is_inexact(w) else 1
+            tolerance = row.float32_tolerance * scale
+            np.testing.assert_allclose(g, w, rtol=0, atol=tolerance, err_msg=f"output {k}")
+
+    each(row.dtypes, law)
 
 
-@rows_and_dtypes(differentiable)
-def test_are_linear(row: Row, dtype: str) -> None:
-    if dtype in ("float64", "complex128"):
-        check_push_linear(row.call, row.draw(dtype, 25), row.rng(125))
+@rows(differentiable)
+def test_are_linear(row: Row) -> None:
+    each(row.precise, lambda dtype: check_push_linear(row.call, row.draw(dtype, 25), row.rng(125)))
 
 
-@rows_and_dtypes(differentiable)
-def test_are_the_transposes_of_the_pullbacks(row: Row, dtype: str) -> None:
-    if dtype in ("float64", "complex128"):
-        check_transposed(row.call, row.draw(dtype, 26), row.rng(126))
+@rows(differentiable)
+def test_are_the_transposes_of_the_pullbacks(row: Row) -> None:
+    each(row.precise, lambda dtype: check_transposed(row.call, row.draw(dtype, 26), row.rng(126)))
 
 
-@pytest.mark.parametrize("name", sorted(OPS))
-def test_forward_mode_saves_nothing_more(name: str) -> None:
-    check_saves_nothing_more(OPS[name].op)  # type: ignore[attr-defined]
+def test_forward_mode_saves_nothing_more() -> None:
+    each(sorted(OPS), lambda name: check_saves_nothing_more(OPS[name].op))

@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pytest
 
 from pullback import Tensor
-from tests.laws.cases import ROWS, rows, rows_and_dtypes
+from tests.laws.cases import ROWS, every_row, rows
 from tests.laws.checks import outputs, plain
+from tests.loops import each, noted
 from tests.table import Row
 
 TOLERANCE = {"float64": 1e-12, "complex128": 1e-12}
@@ -27,20 +27,26 @@ def assert_close(row: Row, got: Any, wanted: Any, dtype: str) -> None:
         np.testing.assert_allclose(g, w, rtol=tolerance, atol=tolerance * scale)
 
 
-@rows_and_dtypes()
-def test_equal_the_reference(row: Row, dtype: str) -> None:
-    for salt in range(2):
-        arrays = row.draw(dtype, salt)
-        assert_close(row, row.call(*arrays), row.reference(*arrays), dtype)
+@every_row()
+def test_equal_the_reference(row: Row) -> None:
+    def law(dtype: str) -> None:
+        for salt in range(2):
+            arrays = row.draw(dtype, salt)
+            assert_close(row, row.call(*arrays), row.reference(*arrays), dtype)
+
+    each(row.dtypes, law)
 
 
-@rows_and_dtypes()
-def test_have_the_dtype_of_the_reference(row: Row, dtype: str) -> None:
-    arrays = row.draw(dtype)
-    wanted = [np.asarray(w).dtype for w in outputs(row.reference(*arrays))]
-    assert [plain(g).dtype for g in outputs(row.call(*arrays))] == wanted
-    tensors = [Tensor(a) for a in arrays]
-    assert [g.dtype for g in outputs(row.call(*tensors))] == wanted
+@every_row()
+def test_have_the_dtype_of_the_reference(row: Row) -> None:
+    def law(dtype: str) -> None:
+        arrays = row.draw(dtype)
+        wanted = [np.asarray(w).dtype for w in outputs(row.reference(*arrays))]
+        assert [plain(g).dtype for g in outputs(row.call(*arrays))] == wanted
+        tensors = [Tensor(a) for a in arrays]
+        assert [g.dtype for g in outputs(row.call(*tensors))] == wanted
+
+    each(row.dtypes, law)
 
 
 @rows()
@@ -67,10 +73,12 @@ def test_leave_their_inputs_as_they_were(row: Row) -> None:
 
 
 @rows(lambda row: row.elementwise and row.empty)
-@pytest.mark.parametrize("shape", [(0,), (2, 0, 3)], ids=str)
-def test_of_nothing_are_nothing(row: Row, shape: tuple[int, ...]) -> None:
-    arrays = row.draw(shapes=[shape] * len(row.args))
-    assert_close(row, row.call(*arrays), row.reference(*arrays), "float64")
+def test_of_nothing_are_nothing(row: Row) -> None:
+    def law(shape: tuple[int, ...]) -> None:
+        arrays = row.draw(shapes=[shape] * len(row.args))
+        assert_close(row, row.call(*arrays), row.reference(*arrays), "float64")
+
+    each([(0,), (2, 0, 3)], law)
 
 
 @rows(lambda row: row.elementwise)
@@ -101,14 +109,13 @@ LAYOUTS = {
 
 
 @rows()
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_do_not_depend_on_the_layout(row: Row, layout: str) -> None:
+def test_do_not_depend_on_the_layout(row: Row) -> None:
     arrays = row.draw()
-    others = [LAYOUTS[layout](a) for a in arrays]
-    for got, wanted in zip(
-        outputs(row.call(*others)), outputs(row.call(*arrays)), strict=True
-    ):
-        np.testing.assert_allclose(got, wanted, rtol=1e-13, atol=1e-13)
+    wanted = outputs(row.call(*arrays))
+    for layout, laid in LAYOUTS.items():
+        with noted(layout):
+            for g, w in zip(outputs(row.call(*map(laid, arrays))), wanted, strict=True):
+                np.testing.assert_allclose(g, w, rtol=1e-13, atol=1e-13)
 
 
 @rows(lambda row: row.elementwise)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import warnings
 from typing import Any
 
 import pytest
 
+from tests.parts import is_missing, need
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-INSTALLED = importlib.util.find_spec("tensorflow") is not None
+INSTALLED = not is_missing("tensorflow")
 
 
 @pytest.fixture(params=["pullback.tf", *(["tensorflow"] if INSTALLED else [])])
@@ -24,8 +25,7 @@ def tf(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture
 def peer() -> Any:
     """TensorFlow, for comparisons."""
-    if not INSTALLED:
-        pytest.skip("TensorFlow is not installed")
+    need("tensorflow")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return importlib.import_module("tensorflow")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import warnings
 from collections.abc import Iterator
@@ -11,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.parts import is_missing, need
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-INSTALLED = importlib.util.find_spec("tensorflow") is not None
+INSTALLED = not is_missing("tensorflow")
 
 
 def module(name: str) -> Any:
@@ -41,6 +42,5 @@ def ours(tf: Any) -> bool:
 @pytest.fixture
 def peer() -> Any:
     """TensorFlow, for comparisons."""
-    if not INSTALLED:
-        pytest.skip("TensorFlow is not installed")
+    need("tensorflow")
     return module("tensorflow.compat.v1")
