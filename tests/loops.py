@@ -21,11 +21,11 @@ def noted(step: object) -> Iterator[None]:
 
 def each(steps: Iterable[T], law: Callable[[T], None]) -> None:
     """Run a law for every step. A loop without a step is an error: it would assert nothing."""
-    count = 0
-    for count, step in enumerate(steps, 1):
+    steps = list(steps)
+    assert steps, "no step to run"
+    for step in steps:
         with noted(step):
             law(step)
-    assert count, "no step to run"
 
 
 def none_of(cases: Iterable[T], faults: Callable[[T], object], name: Callable[[T], str]) -> None:

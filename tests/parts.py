@@ -1,8 +1,9 @@
-"""Optional parts: frameworks, a browser, the site's builder; tests that need a missing one are left out.
+"""Optional parts (frameworks, a browser, the site's builder), and tests that need a missing one.
 
-A test says what it needs with `@pytest.mark.needs("torch")`, `need("torch")` in its body or fixture,
-or `pytest.importorskip("torch")`. The run ends with one line per missing part and the number of its
-tests. With `--full` a missing part is an error before the first test.
+Such a test is left out. It says what it needs with `@pytest.mark.needs("torch")`, with
+`need("torch")` in its body or fixture, or with `pytest.importorskip("torch")`. The run ends with
+one line per missing part and the number of its tests. With `--full` a missing part is an error
+before the first test.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 THRICE = "(3\N{NO-BREAK SPACE}x)"
 
 
+@pytest.mark.full
 def test_a_quick_run_prints_every_workload_and_target():
     command = [
         sys.executable, "-m", "benchmarks", "--quick", "--systems", "pullback,numpy", "--rounds",

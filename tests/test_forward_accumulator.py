@@ -217,6 +217,7 @@ def test_a_jacobian_has_a_tangent_and_a_mapped_function_too(rng):
     np.testing.assert_allclose(acc.jvp(m).numpy(), np.exp(a) * t)
 
 
+@pytest.mark.full
 def test_a_long_loop_keeps_no_graph():
     """Without the garbage collector: nothing waits for it either."""
     x, t = pb.tensor(np.linspace(0.0, 1.0, 100)), np.ones(100)

@@ -49,6 +49,7 @@ def test_misused(check_gradient):
 '''
 
 
+@pytest.mark.full
 def test_the_plugin(pytester: Any) -> None:
     pytester.makeconftest('pytest_plugins = ["pullback.testing"]')
     pytester.makepyfile(SUITE)

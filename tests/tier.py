@@ -1,8 +1,8 @@
 """The two tiers: which cases the quick run (`make test`) has, and which only the full one.
 
 `make test` runs what finds nearly every mistake in under two minutes; `make test-all` passes
-`--full` and runs everything. A test of the full tier alone is marked `@pytest.mark.full`; a table of
-cases is thinned with `chosen`. Which mutants each tier finds is measured: see `tests/mutation`.
+`--full` and runs everything. A test of the full tier alone is marked `@pytest.mark.full`; a table
+of cases is thinned with `chosen`. Which mutants each tier finds is measured: see `tests/mutation`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import pytest
 
 import pullback as pb
 from pullback.core.backward import gradients
-from tests.laws.cases import ROWS
+from tests.laws.cases import ROWS, rows_among
 from tests.laws.checks import outputs, random_like
 from tests.table import Row
 
@@ -110,18 +110,8 @@ def library_fixture(name: str) -> Any:
 
 def rows_of(name: str, where: Callable[[Row], bool] = lambda row: True) -> Any:
     """Parametrise a test by the rows that hold of a library."""
-    chosen = [r for r in ROWS if where(r) and r.id not in LIBRARIES[name].without]
-    return pytest.mark.parametrize("row", chosen, ids=[row.id for row in chosen])
-
-
-def rows_and_dtypes_of(name: str, where: Callable[[Row], bool] = lambda row: True) -> Any:
-    """Parametrise a test by these rows, in double precision, real and complex."""
-    cases = [
-        (r, dtype) for r in ROWS if where(r) and r.id not in LIBRARIES[name].without
-        for dtype in r.dtypes if dtype in ("float64", "complex128")
-    ]
-    ids = [f"{row.id}-{dtype}" for row, dtype in cases]
-    return pytest.mark.parametrize(("row", "dtype"), cases, ids=ids)
+    held = [r for r in ROWS if where(r) and r.id not in LIBRARIES[name].without]
+    return rows_among(held)
 
 
 # Comparing ----------------------------------------------------------------------------------

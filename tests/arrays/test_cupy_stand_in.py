@@ -9,11 +9,14 @@ import pytest
 
 from pullback.errors import PullbackError
 from tests.arrays import laws
-from tests.arrays.laws import LIBRARIES, Library, rows_and_dtypes_of, rows_of
+from tests.arrays.laws import LIBRARIES, Library, rows_of
 from tests.arrays.stand_in import standing_in
 from tests.laws.cases import ROWS
 from tests.laws.test_batching import batched
+from tests.loops import each
 from tests.table import Row
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +29,9 @@ def differentiable(row: Row) -> bool:
     return row.differentiable
 
 
-@rows_and_dtypes_of("cupy")
-def test_values(row: Row, library: Library, dtype: str) -> None:
-    laws.check_values(row, library, dtype)
+@rows_of("cupy")
+def test_values(row: Row, library: Library) -> None:
+    each(row.precise, lambda dtype: laws.check_values(row, library, dtype))
 
 
 @rows_of("cupy", lambda row: "float32" in row.dtypes)
@@ -36,14 +39,14 @@ def test_values_in_single_precision(row: Row, library: Library) -> None:
     laws.check_single(row, library)
 
 
-@rows_and_dtypes_of("cupy", differentiable)
-def test_pullbacks(row: Row, library: Library, dtype: str) -> None:
-    laws.check_pullback(row, library, dtype)
+@rows_of("cupy", differentiable)
+def test_pullbacks(row: Row, library: Library) -> None:
+    each(row.precise, lambda dtype: laws.check_pullback(row, library, dtype))
 
 
-@rows_and_dtypes_of("cupy", differentiable)
-def test_pushforwards(row: Row, library: Library, dtype: str) -> None:
-    laws.check_pushforward(row, library, dtype)
+@rows_of("cupy", differentiable)
+def test_pushforwards(row: Row, library: Library) -> None:
+    each(row.precise, lambda dtype: laws.check_pushforward(row, library, dtype))
 
 
 @rows_of("cupy", batched)

@@ -16,6 +16,7 @@ from pullback.core.tensor import raw
 from tests.laws.cases import ROWS
 from tests.laws.checks import outputs
 from tests.table import Row
+from tests.tier import chosen
 
 HALVES = ("float16", "bfloat16")
 WITHOUT = {
@@ -42,13 +43,14 @@ def of_numbers(row: Row) -> bool:
 
 
 def cases(library: str) -> Any:
-    chosen = [
+    held = [
         (row, dtype) for row in ROWS if of_numbers(row) for dtype in HALVES
         if row.id not in WITHOUT.get((library, dtype), {})
         and not (library == "jax" and (row.name in SIZED_BY_VALUES or "64" in row.label))
     ]
+    some = chosen(held, group=lambda case: case[0].name)
     return pytest.mark.parametrize(
-        ("row", "dtype"), chosen, ids=[f"{row.id}-{dtype}" for row, dtype in chosen]
+        ("row", "dtype"), some, ids=[f"{row.id}-{dtype}" for row, dtype in some]
     )
 
 

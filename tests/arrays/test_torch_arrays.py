@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tests.arrays import laws
-from tests.arrays.laws import Library, library_fixture, rows_and_dtypes_of, rows_of
+from tests.arrays.laws import Library, library_fixture, rows_of
 from tests.laws.cases import ROWS
 from tests.laws.test_batching import batched
+from tests.loops import each
 from tests.table import Row
 
 library = library_fixture("torch")
@@ -15,19 +16,19 @@ def differentiable(row: Row) -> bool:
     return row.differentiable
 
 
-@rows_and_dtypes_of("torch")
-def test_values(row: Row, library: Library, dtype: str) -> None:
-    laws.check_values(row, library, dtype)
+@rows_of("torch")
+def test_values(row: Row, library: Library) -> None:
+    each(row.precise, lambda dtype: laws.check_values(row, library, dtype))
 
 
-@rows_and_dtypes_of("torch", differentiable)
-def test_pullbacks(row: Row, library: Library, dtype: str) -> None:
-    laws.check_pullback(row, library, dtype)
+@rows_of("torch", differentiable)
+def test_pullbacks(row: Row, library: Library) -> None:
+    each(row.precise, lambda dtype: laws.check_pullback(row, library, dtype))
 
 
-@rows_and_dtypes_of("torch", differentiable)
-def test_pushforwards(row: Row, library: Library, dtype: str) -> None:
-    laws.check_pushforward(row, library, dtype)
+@rows_of("torch", differentiable)
+def test_pushforwards(row: Row, library: Library) -> None:
+    each(row.precise, lambda dtype: laws.check_pushforward(row, library, dtype))
 
 
 @rows_of("torch", batched)

@@ -21,6 +21,7 @@ REASONS: dict[str, dict[str, str]] = {
 """Operation -> the laws that do not hold of it, and why."""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_an_operation_passes(row: Row) -> None:
     report = check(

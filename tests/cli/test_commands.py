@@ -164,6 +164,7 @@ def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
 
 
+@pytest.mark.full
 def test_what_comes_with_the_library_is_run(tmp_path: Path) -> None:
     small = ["--epochs", "1", "--at-least", "0", "--quiet", "--out", str(tmp_path / "curves.png")]
     demo = ran("demo", "binarised_digits", *small)

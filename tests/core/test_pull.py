@@ -60,6 +60,7 @@ def leaf(*values: float) -> pb.Tensor:
     return pb.Tensor(np.array(values), requires_grad=True)
 
 
+@pytest.mark.full
 def test_a_million_operations_deep(no_collector: None) -> None:
     x = leaf(1.0)
     y = x

@@ -87,6 +87,7 @@ def test_places_in_a_deep_network(fold):
         assert len(seen.lines) == len(links(graph.operations))
 
 
+@pytest.mark.full
 def test_places_in_random_pictures(rng):
     for _ in range(25):
         count = int(rng.integers(2, 40))
@@ -142,6 +143,7 @@ def test_looks_tell_what_an_operation_is():
     assert len(set(shapes.values())) == len(shapes), "told apart without colour"
 
 
+@pytest.mark.full
 def test_the_seed_of_hashes_changes_nothing():
     program = (
         "from tests.graphs.test_draw import layers, trained\n"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.graphs.laws import check_forward, rows_of
+from tests.laws.cases import rows_among
 from tests.table import Row
 
 
 def cases(known: str, dtype: str) -> Any:
     chosen = [r for r in rows_of(known) if r.differentiable and dtype in r.dtypes]
-    return pytest.mark.parametrize("row", chosen, ids=[row.id for row in chosen])
+    return rows_among(chosen)
 
 
 @cases("shapes", "complex128")

@@ -1,6 +1,6 @@
 """The site: it is built without a warning, has every page and public name, asks no network.
 
-One build serves all tests. Users without mkdocs skip what needs it.
+One build serves all tests.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import importlib.util
 import inspect
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -25,6 +24,8 @@ import pytest
 
 import pullback as pb
 from tests.house.sources import ROOT
+
+pytestmark = [pytest.mark.full, pytest.mark.needs("mkdocs")]
 
 DOCS = ROOT / "docs"
 SCRIPT = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=["']?(\w+:)?//""")
@@ -48,8 +49,6 @@ def script(name: str) -> ModuleType:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site; of several workers, the first builds and the others wait."""
-    pytest.importorskip("mkdocs")
-    pytest.importorskip("material")
     shared = tmp_path_factory.getbasetemp()
     shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
     built, said = shared / "site", shared / "site.txt"
@@ -187,6 +186,7 @@ class Slow(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@pytest.mark.needs("chromium")
 def test_search_finds_without_a_server(site: Path, tmp_path: Path) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -274,7 +274,3 @@ def test_the_picture_of_the_one_graph_is_what_its_page_draws(tmp_path: Path) -> 
         tmp_path / "one_graph.svg", DOCS / "pictures/one_graph.svg")]
     assert words[0] == words[1]
     assert {"exp", "multiply", "sum"} <= set(words[0])
-
-
-if shutil.which("chromium") is None:  # the summary says that it is left out
-    del test_search_finds_without_a_server

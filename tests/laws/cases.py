@@ -12,14 +12,22 @@ from typing import Any
 
 import pytest
 
+from pullback.core.op import OPS
 from tests.table import Row, all_rows
 from tests.tier import chosen
 
 ROWS = all_rows()
+NAMES = sorted(OPS)
+"""The library's operations; tests may register others later."""
 
 
 def _parametrised(found: Sequence[Row]) -> Any:
     return pytest.mark.parametrize("row", found, ids=[row.id for row in found])
+
+
+def rows_among(some: Sequence[Row]) -> Any:
+    """Parametrise a test by those of some rows that are in this tier."""
+    return _parametrised(chosen(some, group=lambda row: row.name))
 
 
 def every_row(where: Callable[[Row], bool] = lambda row: True) -> Any:
@@ -29,4 +37,4 @@ def every_row(where: Callable[[Row], bool] = lambda row: True) -> Any:
 
 def rows(where: Callable[[Row], bool] = lambda row: True) -> Any:
     """Parametrise a test by the rows of this tier for which something holds."""
-    return _parametrised(chosen([row for row in ROWS if where(row)], group=lambda row: row.name))
+    return rows_among([row for row in ROWS if where(row)])

@@ -16,6 +16,7 @@ N = 20_000
 ARRAY = 8 * N
 
 
+@pytest.mark.full
 def test_a_chain_takes_an_array_a_step_and_with_checkpoints_does_not() -> None:
     short, long = [peak([pb.sin] * n, pb.ones(N), checkpoint=True, repeat=1) for n in (16, 64)]
     grown = long.plain.bytes - short.plain.bytes
@@ -37,6 +38,7 @@ def test_what_is_kept_between_is_what_the_graph_keeps() -> None:
     assert x.grad is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("length", [N, 10 * N, 50 * N])
 def test_memory_that_waits_to_be_used_again_is_not_kept(length: int) -> None:
     def f(x: Any) -> Any:
@@ -75,6 +77,7 @@ def test_what_a_traced_function_gives_is_counted() -> None:
     assert found.forward >= found.kept
 
 
+@pytest.mark.full
 def test_other_versions_segments_and_errors() -> None:
     def f(x: Any) -> Any:
         return pb.sin(pb.exp(x))
@@ -94,6 +97,7 @@ def test_other_versions_segments_and_errors() -> None:
         peak(f, pb.ones(3), checkpoint="g")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("made", [np.ones, pb.ones])
 def test_what_is_handed_over_is_not_counted(made: Any) -> None:
     def f(x: Any) -> Any:
@@ -106,6 +110,7 @@ def test_what_is_handed_over_is_not_counted(made: Any) -> None:
         found.plain.kept, rel=0.1)
 
 
+@pytest.mark.full
 def test_a_sequential_is_parted_in_segments() -> None:
     net = pb.nn.Sequential(*[pb.nn.Linear(60, 60) for _ in range(9)])
     x = np.ones((500, 60), "float32")
