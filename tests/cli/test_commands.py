@@ -166,9 +166,10 @@ def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_what_comes_with_the_library_is_run(tmp_path: Path) -> None:
     small = ["--epochs", "1", "--at-least", "0", "--quiet", "--out", str(tmp_path / "curves.png")]
-    demo = ran("demo", "binarised_digits", *small)
-    assert demo.returncode == 0, demo.stderr
-    assert "accuracy" in demo.stdout
+    for name in (["binarised_digits"], []):
+        demo = ran("demo", *name, *small)
+        assert demo.returncode == 0, demo.stderr
+        assert "accuracy" in demo.stdout
     assert ran("demo", "no_such_example").returncode == 2
     bench = ran("bench", "--quick", "--systems", "pullback", "--workloads", "small-1",
                 "--rounds", "1")
