@@ -198,7 +198,7 @@ def test_the_description_is_the_readme_with_links_that_work_elsewhere(built: Bui
     assert isinstance(text, str)
     prose = FENCE.sub("", text)
     assert not LINK.findall(prose)
-    assert not re.findall(r"<img|<a |^\[.+\]: ", prose, re.MULTILINE)
+    assert not re.findall(r"<img|<a |!\[|^\[.+\]: ", prose, re.MULTILINE)
     assert [m[0] for m in FENCE.finditer(text)] == [m[0] for m in FENCE.finditer(readme)]
     base = re.escape("](https://github.com/pullback-ad/pullback/blob/main/")
     assert re.sub(base, "](", text).rstrip() == readme.rstrip()
