@@ -40,6 +40,8 @@ PARTS = {
     "mkdocs": Part("the documentation site", module="material"),
     "build": Part("the built distribution", module="build"),
     "twine": Part("the built distribution", module="twine"),
+    "hatchling": Part("the built distribution", module="hatchling"),
+    "hatch_fancy_pypi_readme": Part("the built distribution", module="hatch_fancy_pypi_readme"),
     "chromium": Part("the drawn page", program="chromium"),
     "cupy": Part("CuPy", module="cupy", hardware=True),
 }

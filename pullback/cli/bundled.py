@@ -10,15 +10,18 @@ from pathlib import Path
 from ..errors import UnknownNameError
 from ..nn.saving import MissingPackageError
 
+FIRST = {"examples": "binarised_digits.py", "benchmarks": "__main__.py"}
+"""Folder -> the program in it by which it is known."""
+
 
 def folder(name: str) -> Path:
-    """Where `examples` or `benchmarks` lie: in a checkout, or where they were installed.
+    """Where `examples` or `benchmarks` lie: where they were installed, or in a checkout.
 
     Raises `UnknownNameError` where they are in neither.
     """
     here = Path(__file__).resolve().parent
-    for root in (here.parent.parent, here / "bundle"):
-        if (root / name / "README.md").exists() or (root / name / "__main__.py").exists():
+    for root in (here / "bundle", here.parent.parent):
+        if (root / name / FIRST[name]).exists():
             return root / name
     raise UnknownNameError(
         f"folder {name}", "the one that comes with the library", f"none beside {here.parent}"

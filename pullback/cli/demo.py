@@ -6,12 +6,12 @@ import argparse
 from typing import Any
 
 from ..errors import UnknownNameError
-from .bundled import folder, run_bundled, run_file
+from .bundled import FIRST, folder, run_bundled, run_file
 
 EXAMPLE = """example:
   pullback demo
+  pullback demo --epochs 5
   pullback demo guided_backpropagation
-  pullback demo binarised_digits --epochs 5
 """
 
 
@@ -24,15 +24,18 @@ def add(commands: Any) -> None:
         "`demo`.", epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="pullback demo [-h] [name] [options of the example]",
     )
-    made.add_argument("name", nargs="?", default="binarised_digits", help="of the example")
-    made.set_defaults(run=run, rest=[])  # what is not known is handed on
+    made.set_defaults(run=run, rest=[])  # the name too: an option's value is not taken for it
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the example; its exit code."""
     there = folder("examples")
-    path = there / f"{options.name.removesuffix('.py')}.py"
+    name, arguments = FIRST[there.name], options.rest
+    if arguments and not arguments[0].startswith("-"):
+        name, *arguments = arguments
+    name = name.removesuffix(".py")
+    path = there / f"{name}.py"
     if not path.exists():
         names = ", ".join(sorted(p.stem for p in there.glob("*.py")))
-        raise UnknownNameError(f"example {options.name}", f"one of {names}", "none of that name")
-    return run_bundled(f"example {options.name}", "demo", lambda: run_file(path, options.rest))
+        raise UnknownNameError(f"example {name}", f"one of {names}", "none of that name")
+    return run_bundled(f"example {name}", "demo", lambda: run_file(path, arguments))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.cli import COMMANDS, main, parser
+from pullback.cli import COMMANDS, bundled, main, parser
 from pullback.cli.arguments import function_named, parsed, parsed_all
 from pullback.errors import ArgumentError, UnknownNameError
 from tests.house.sources import ROOT
@@ -167,14 +167,31 @@ def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.full
 def test_what_comes_with_the_library_is_run(tmp_path: Path) -> None:
     small = ["--epochs", "1", "--at-least", "0", "--quiet", "--out", str(tmp_path / "curves.png")]
-    demo = ran("demo", "binarised_digits", *small)
-    assert demo.returncode == 0, demo.stderr
-    assert "accuracy" in demo.stdout
+    for name in (["binarised_digits"], []):
+        demo = ran("demo", *name, *small)
+        assert demo.returncode == 0, demo.stderr
+        assert "accuracy" in demo.stdout
     assert ran("demo", "no_such_example").returncode == 2
     bench = ran("bench", "--quick", "--systems", "pullback", "--workloads", "small-1",
                 "--rounds", "1")
     assert bench.returncode == 0, bench.stderr
     assert "1 element" in bench.stdout
+
+
+def test_programs_of_other_packages_are_not_taken_for_those_that_came_with_it(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    ours = tmp_path / "pullback" / "cli" / "bundle" / "examples"
+    theirs = tmp_path / "examples"
+    for folder in (ours, theirs):
+        folder.mkdir(parents=True)
+        (folder / "README.md").touch()
+    monkeypatch.setattr(bundled, "__file__", str(tmp_path / "pullback" / "cli" / "bundled.py"))
+    with pytest.raises(UnknownNameError):
+        bundled.folder("examples")
+    for folder in (ours, theirs):
+        (folder / "binarised_digits.py").touch()
+    assert bundled.folder("examples") == ours.resolve()
 
 
 def test_only_some_commands_hand_on_what_they_do_not_know() -> None:
