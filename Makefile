@@ -29,7 +29,7 @@ test: $(READY)-test
 # Every case, against every framework; what is not installed is an error.
 test-all: export OPENBLAS_NUM_THREADS := 1
 test-all: $(READY)-test-all
-	$(BIN)/python -m pytest -n 2 --full
+	$(BIN)/python -m pytest -n 2 --full --complete
 
 # What is there is used as it is: PYTHON is the interpreter with the frameworks built for the GPU.
 gpu:
@@ -46,7 +46,7 @@ lint: $(READY)-lint
 	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv* out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

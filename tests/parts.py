@@ -2,8 +2,8 @@
 
 Such a test is left out. It says what it needs with `@pytest.mark.needs("torch")`, with
 `need("torch")` in its body or fixture, or with `pytest.importorskip("torch")`. The run ends with
-one line per missing part and the number of its tests. With `--full` a missing part is an error
-before the first test.
+one line per missing part and the number of its tests. With `--complete` a missing part is an
+error before the first test.
 """
 
 from __future__ import annotations

@@ -60,6 +60,7 @@ def test_a_step_on_arrays_of_another_library_runs(system, workload):
     assert not report.figures(results)[0].count(system)
 
 
+@pytest.mark.full
 def test_every_figure_is_positive_and_of_every_round():
     results = measure(["numpy"], ["small-1", "import"], 2, True)
     assert results.versions.keys() == {"numpy"}

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 
 import pullback as pb
 from pullback import Tensor, errors
+from tests.tier import examples
 
 
 def slopes(f: Callable[..., Any], *arrays: Any, g: Any) -> list[np.ndarray]:
@@ -37,7 +38,7 @@ def indexed(draw: Any) -> tuple[np.ndarray, Any]:
     return x, index
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(indexed(), st.integers(0, 9))
 def test_any_index_is_numpy_s_and_its_gradient_its_adjoint(case: Any, seed: int) -> None:
     x, index = case

@@ -1,7 +1,7 @@
 """The two tiers: which cases the quick run (`make test`) has, and which only the full one.
 
-`make test` runs what finds nearly every mistake in under two minutes; `make test-all` passes
-`--full` and runs everything. A test of the full tier alone is marked `@pytest.mark.full`; a table
+`make test` runs what finds nearly every mistake, in under two minutes; `make test-all` passes
+`--full`, and runs everything. A test of the full tier alone is marked `@pytest.mark.full`; a table
 of cases is thinned with `chosen`. Which mutants each tier finds is measured: see `tests/mutation`.
 """
 
@@ -29,6 +29,11 @@ def turn() -> int:
     """
     value = os.environ.setdefault("PULLBACK_TESTS_TURN", str(date.today().toordinal() % PARTS))
     return int(value) % PARTS
+
+
+def examples(count: int) -> int:
+    """How many examples Hypothesis draws: `count` in the full run, a fifth in the quick one."""
+    return count if FULL else count // 5
 
 
 def chosen(cases: Sequence[T], group: Callable[[T], Hashable]) -> list[T]:

@@ -107,6 +107,7 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_right_example_is_left_in_peace(name: str) -> None:
     """In a process of its own: the names of gradients are registered once."""

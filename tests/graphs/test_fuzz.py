@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import pullback as pb
 from pullback.graphs import TensorSpec
+from tests.tier import examples
 
 N = 3
 
@@ -218,7 +219,7 @@ def check(ours: Answer, theirs: Answer, what: str) -> None:
 
 
 @pytest.mark.parametrize("wide", [False, True], ids=["static", "any length"])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     names=st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4),
     questions=st.lists(st.sampled_from(sorted(ASKED)), min_size=1, max_size=3, unique=True),

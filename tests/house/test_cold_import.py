@@ -7,6 +7,8 @@ import statistics
 import subprocess
 import sys
 
+import pytest
+
 from tests.house.sources import ROOT
 
 FORBIDDEN = [
@@ -52,6 +54,7 @@ def ratio() -> float:
     return statistics.median(float(python(code)) for _ in range(7))
 
 
+@pytest.mark.full
 def test_importing_takes_little_longer_than_numpy_alone() -> None:
     """A busy machine may spoil a measurement, not three."""
     python("import pullback")  # writes the bytecode

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import pullback as pb
 from tests.laws.checks import plain
 from tests.laws.test_hypothesis import seeds
+from tests.tier import examples
 
 Program = Callable[[Any], Any]
 
@@ -304,7 +305,7 @@ def check(names: Sequence[str], made: Sequence[Callable[[Pair], Pair]], seed: in
     np.testing.assert_allclose(got, wanted, rtol=0, atol=2e-7 * scale)
 
 
-@settings(derandomize=True, deadline=None, max_examples=250, database=None)
+@settings(derandomize=True, deadline=None, max_examples=examples(250), database=None)
 @given(programs, compositions, seeds)
 def test_nested_differences(
     names: Sequence[str], made: Sequence[Callable[[Pair], Pair]], seed: int
