@@ -6,6 +6,8 @@ One command runs all of it, with no network: `python -m pytest tests/arrays/test
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -14,68 +16,56 @@ from tests.arrays import laws
 from tests.arrays.gpu import DRIVER, ON_GPU, OnGPU
 from tests.laws.cases import ROWS
 from tests.laws.test_batching import batched
+from tests.loops import each
 from tests.table import Row
 
 LIBRARY = pytest.mark.parametrize(
     "on_gpu", list(ON_GPU) if DRIVER else ["none"], indirect=True, scope="module"
 )
-PRECISE = ("float64", "complex128")
 
 
-def rows(of: list[Row], *dtypes: str) -> list[tuple[Row, str]]:
-    return [(row, dtype) for row in of for dtype in row.dtypes if dtype in dtypes]
-
-
-def cases(of: list[tuple[Row, str]]) -> pytest.MarkDecorator:
-    """Where there is no driver one case stands for all, and is skipped."""
-    of = of if DRIVER else of[:1]
+def cases(where: Callable[[Row], bool] = lambda row: True) -> pytest.MarkDecorator:
+    """Each library with each of its rows; where there is no driver, one case, which is skipped."""
+    held = [
+        (name, row) for name, found in ON_GPU.items() for row in ROWS
+        if where(row) and row.id not in found.library.without
+    ]
+    if not DRIVER:
+        held = [("none", ROWS[0])]
     return pytest.mark.parametrize(
-        ("row", "dtype"), of, ids=[f"{row.id}-{dtype}" for row, dtype in of]
+        ("on_gpu", "row"), held, indirect=["on_gpu"], scope="module",
+        ids=[f"{name}-{row.id}" for name, row in held],
     )
 
 
-DIFFERENTIABLE = [row for row in ROWS if row.differentiable]
-BATCHED = [row for row in ROWS if batched(row)]
+def differentiable(row: Row) -> bool:
+    return row.differentiable
 
 
-def left_out(row: Row, on_gpu: OnGPU) -> bool:
-    return row.id in on_gpu.library.without
+@cases()
+def test_values(row: Row, on_gpu: OnGPU) -> None:
+    each(row.precise, lambda dtype: laws.check_values(row, on_gpu.library, dtype))
 
 
-@LIBRARY
-@cases(rows(ROWS, *PRECISE))
-def test_values(row: Row, dtype: str, on_gpu: OnGPU) -> None:
-    if not left_out(row, on_gpu):
-        laws.check_values(row, on_gpu.library, dtype)
-
-
-@LIBRARY
-@cases(rows(ROWS, "float32"))
-def test_values_in_single_precision(row: Row, dtype: str, on_gpu: OnGPU) -> None:
+@cases()
+def test_values_in_single_precision(row: Row, on_gpu: OnGPU) -> None:
     """As near to NumPy's as NumPy's own are to those in double precision."""
-    if not left_out(row, on_gpu):
-        laws.check_single(row, on_gpu.library)
+    laws.check_single(row, on_gpu.library)
 
 
-@LIBRARY
-@cases(rows(DIFFERENTIABLE, *PRECISE))
-def test_pullbacks(row: Row, dtype: str, on_gpu: OnGPU) -> None:
-    if not left_out(row, on_gpu):
-        laws.check_pullback(row, on_gpu.library, dtype)
+@cases(differentiable)
+def test_pullbacks(row: Row, on_gpu: OnGPU) -> None:
+    each(row.precise, lambda dtype: laws.check_pullback(row, on_gpu.library, dtype))
 
 
-@LIBRARY
-@cases(rows(DIFFERENTIABLE, *PRECISE))
-def test_pushforwards(row: Row, dtype: str, on_gpu: OnGPU) -> None:
-    if not left_out(row, on_gpu):
-        laws.check_pushforward(row, on_gpu.library, dtype)
+@cases(differentiable)
+def test_pushforwards(row: Row, on_gpu: OnGPU) -> None:
+    each(row.precise, lambda dtype: laws.check_pushforward(row, on_gpu.library, dtype))
 
 
-@LIBRARY
-@cases(rows(BATCHED, "float64"))
-def test_vmap(row: Row, dtype: str, on_gpu: OnGPU) -> None:
-    if not left_out(row, on_gpu):
-        laws.check_vmap(row, on_gpu.library)
+@cases(batched)
+def test_vmap(row: Row, on_gpu: OnGPU) -> None:
+    laws.check_vmap(row, on_gpu.library)
 
 
 @LIBRARY
