@@ -8,7 +8,7 @@ front if something stands between them; an integer is an array where there are a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import adapters
 from .batched import Batched, permuted, reshaped, show, tags_of
@@ -54,7 +54,7 @@ def count_of(index: tuple[Any, ...]) -> int:
     return next(int(p.value.shape[0]) for p in index if p.__class__ is Each)
 
 
-class Plan(NamedTuple):
+class Plan:
     """How to index an array that has the examples in front, or is to have them after that.
 
     parts   the index for the array
@@ -62,9 +62,12 @@ class Plan(NamedTuple):
     rank    the number of these axes
     """
 
-    parts: tuple[Any, ...]
-    order: tuple[int, ...] | None
-    rank: int
+    __slots__ = ("order", "parts", "rank")
+
+    def __init__(
+        self, parts: tuple[Any, ...], order: tuple[int, ...] | None, rank: int
+    ) -> None:
+        self.parts, self.order, self.rank = parts, order, rank
 
     def arranged(self, taken: Any) -> Any:
         """What was read at `parts`, with the examples in front."""

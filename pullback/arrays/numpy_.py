@@ -11,17 +11,7 @@ from typing import Any
 import numpy
 
 from ..errors import ArgumentError
-from . import (
-    SCALARS,
-    adapters,
-    entrances,
-    numpy_decompositions,
-    numpy_linalg,
-    numpy_narrow,
-    numpy_nn,
-    numpy_shapes,
-    numpy_special,
-)
+from . import SCALARS, adapters, entrances, numpy_narrow, numpy_shapes, numpy_special
 
 _SCALAR_KERNELS: dict[str, Callable[..., Any]] = {
     # On NumPy's scalars the operators are 10 x quicker than the ufuncs.
@@ -102,11 +92,27 @@ def product(x1: Any, x2: Any) -> Any:
 
 _KERNELS: dict[str, Callable[..., Any]] = {
     "cbrt": numpy.cbrt, "einsum": einsum, "make_complex": make_complex, "matmul": product,
-    "pow": power,
-    "quotient": quotient, "round": rounded, **numpy_shapes.KERNELS, **numpy_linalg.KERNELS,
-    **numpy_decompositions.KERNELS,
+    "pow": power, "quotient": quotient, "round": rounded, **numpy_shapes.KERNELS,
 }
-_LAZY = numpy_nn.LAZY | numpy_special.LAZY
+_LAZY = {"erf": "scipy.special", "erfc": "scipy.special", **numpy_special.LAZY}
+
+FILES = {
+    "numpy_decompositions": "cholesky eig eigh eigvalsh lu pinv qr svd svdvals",
+    "numpy_linalg": "adjugate expm inv solve triangular_solve",
+    "numpy_nn":
+        "convolution convolution_input_adjoint convolution_weight_adjoint cross_entropy_slope "
+        "gate logsumexp max_pool max_pool_gather max_pool_scatter normalise relu sigmoid softmax "
+        "sum_pool sum_pool_adjoint where",
+}
+"""Files of kernels, each of which is loaded when one of its kernels is first used."""
+
+_FILE_OF = {name: file for file, names in FILES.items() for name in names.split()}
+
+
+def kernels_in(file: str) -> dict[str, Callable[..., Any]]:
+    """The kernels of a file beside this one."""
+    found: dict[str, Callable[..., Any]] = importlib.import_module(f"{__package__}.{file}").KERNELS
+    return found
 
 
 class NumPy:
@@ -131,8 +137,11 @@ class NumPy:
 
             if name in numpy_large.KERNELS:
                 return numpy_large.KERNELS[name]
-        known = issubclass(cls, (numpy.ndarray, numpy.generic))  # else one of Python's numbers
-        return _KERNELS.get(name) or numpy_nn.KERNELS.get(name) if known else None
+        if not issubclass(cls, (numpy.ndarray, numpy.generic)):  # one of Python's numbers
+            return None
+        if name in _FILE_OF:
+            return kernels_in(_FILE_OF[name])[name]
+        return _KERNELS.get(name)
 
     def rank(self, cls: type) -> int:
         """Narrow and large arrays before arrays before scalars before Python's numbers."""

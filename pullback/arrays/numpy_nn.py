@@ -352,5 +352,3 @@ KERNELS: dict[str, Callable[..., Any]] = {
         softmax, sum_pool, sum_pool_adjoint, where,
     )
 }
-LAZY = {"erf": "scipy.special", "erfc": "scipy.special"}
-"""Kernels of other packages, which are loaded on first use."""

@@ -20,9 +20,6 @@ from .state import REQUIRED, pulling, restore, setting, state
 from .symbols import holds_symbols
 from .tensor import Tensor, raw, to_array, wrap
 
-make_overrides: Any = None
-"""Set by `custom.override`: turns {operation: rule} into what `pull` asks for each node."""
-
 
 def backward(
     tensors: Sequence[Any],
@@ -126,12 +123,19 @@ def gradients(
     return tuple(answers)
 
 
+def _rules(overrides: Any) -> Any:
+    """What `pull` asks for each node, of {operation: rule}."""
+    from ..custom.override import Overrides
+
+    return Overrides(overrides)
+
+
 def _pull(
     roots: dict[Node, Any], wanted: list[Node] | None, create: bool, keep: bool, overrides: Any,
     cls: type,
 ) -> dict[Node, Any]:
     free = 0 if keep else REQUIRED
-    rules = make_overrides(overrides) if overrides else None
+    rules = _rules(overrides) if overrides else None
     # In a graph, gradients may be asked for of whatever is there when it is done.
     if any(map(holds_symbols, roots.values())):
         create, roots = True, {node: wrapped(cls, g) for node, g in roots.items()}

@@ -30,6 +30,7 @@ from ..errors import DuplicateNameError, RuleError, UnknownNameError, suggestion
 from . import symbols
 from .batching import BatchingRule, kernel_of
 from .node import Node
+from .registry import OPS as OPS
 
 
 class OpFunction(Protocol):
@@ -50,8 +51,6 @@ class OpFunction(Protocol):
 
 Face = TypeVar("Face", bound=Callable[..., Any])
 
-OPS: dict[str, OpFunction] = {}
-"""name -> the public function of every operation."""
 OTHERS: dict[str, Callable[..., Any]] = {}
 """name -> the public function of operations that no array library computes: Python functions."""
 
@@ -326,7 +325,7 @@ def op(
 
     def register(forward: Callable[..., Any]) -> Any:
         own = name or forward.__name__
-        if own in OPS:
+        if OPS.is_taken(own, forward.__module__):
             raise DuplicateNameError(
                 f"operation `{own}`", "a new name", "a registered one", "choose another name"
             )
@@ -351,7 +350,7 @@ def op(
         function.pushforward = _attacher(made, "pushforward", partial=False)
         function.collapsing = _attacher(made, "collapse", partial=False)
         function.batching = made.add_batching
-        OPS[own] = function
+        OPS.enter(own, function)
         return function
 
     return register if forward is None else register(forward)
@@ -381,7 +380,7 @@ def face_of(operation: OpFunction, name: str = "") -> Callable[[Face], Face]:
         face.op = operation.op
         operation.__doc__ = function.__doc__
         if name:
-            OPS[name] = face
+            OPS.enter(name, face)
         return function
 
     return take

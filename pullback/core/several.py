@@ -11,6 +11,7 @@ from typing import Any, Final
 from ..arrays.symbol import is_open
 from .batching import zeros_by
 from .node import CallNode, Node, new, number
+from .state import state
 from .tensor import Tensor, is_inexact, raw, wrap
 
 
@@ -106,8 +107,8 @@ def end_of(behind: Any, index: int, data: Any) -> Node | None:
     """The node of one output of an operation that `behind` is the common node, or dual, of."""
     if not is_inexact(data):
         return None
-    several = isinstance(behind, SeveralNode)
-    return output_node(behind, picked(behind, index, data) if several else None, index, data)
+    made = picked(behind, index, data) if isinstance(behind, SeveralNode) else None
+    return output_node(behind, made, index, data) if state().accumulators else made
 
 
 output_node: Any = None

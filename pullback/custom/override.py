@@ -11,7 +11,6 @@ from contextlib import ContextDecorator
 from typing import Any
 from warnings import warn
 
-from ..core import backward as _backward
 from ..core import state as _state
 from ..core.by_step import ByStep
 from ..core.cotangent import conjugated, wrapped
@@ -334,6 +333,3 @@ class Overrides(RuleOverrides):
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
-
-
-_backward.make_overrides = Overrides

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..arrays.symbol import Symbol
-from ..core import backward as _backward
 from ..core import state as _state
 from ..core.answers import listeners, tell
 from ..core.cotangent import accumulate, conjugated
@@ -14,6 +13,7 @@ from ..core.node import Node
 from ..core.op import OPS
 from ..core.pull import pull
 from ..core.tensor import Tensor, is_inexact, wrap
+from ..custom.override import Overrides
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from .sources import building
 
@@ -50,7 +50,7 @@ def gradients(
     _check_inside(sources, graph, known=bool(own))
     ends = {t._node for t in _tensors(stop_gradients, "stop_gradients")}
     wanted = [x._node for x in sources]
-    made = None if overrides is None else _backward.make_overrides(overrides)
+    made = None if overrides is None else Overrides(overrides)
     cls = targets[0]._out if targets else Tensor
     with graph.as_default(), graph.name_scope(name) as scope:
         graph.derived.add(scope)

@@ -1,34 +1,47 @@
-"""Operations, by the chapters of the Array API standard; see README.md for how to add one."""
+"""Operations, by the chapters of the Array API standard; see README.md for how to add one.
 
-from . import convolution_batching as convolution_batching
-from . import hiding as hiding
+A chapter is loaded when one of its names is first used, but for those that a Tensor's operators
+need.
+"""
+
+from typing import TYPE_CHECKING
+
+from .._loading import on_use
+from .._places import OPS
+from ..core import departures as departures  # from now on, what leaves is remembered
 from . import methods as methods
 from . import operators as operators
-from . import views as views
-from .activations import *
-from .arithmetic import *
-from .comparing import *
-from .complex_ import *
-from .convolution import *
-from .creation import *
-from .decompositions import *
-from .dropping import *
-from .dtypes import *
-from .exponential import *
-from .fourier import *
-from .indexing import *
-from .joining import *
-from .lengths import *
-from .linalg import *
-from .losses import *
-from .normalising import *
-from .norms import *
-from .products import *
-from .rounding import *
-from .running import *
-from .searching import *
-from .selecting import *
-from .shaping import *
-from .spectral import *
-from .statistics import *
-from .trigonometric import *
+
+if TYPE_CHECKING:
+    from . import hiding as hiding
+    from . import placing as placing
+    from . import views as views
+    from .activations import *
+    from .arithmetic import *
+    from .comparing import *
+    from .complex_ import *
+    from .convolution import *
+    from .creation import *
+    from .decompositions import *
+    from .dropping import *
+    from .dtypes import *
+    from .exponential import *
+    from .fourier import *
+    from .indexing import *
+    from .joining import *
+    from .lengths import *
+    from .linalg import *
+    from .losses import *
+    from .normalising import *
+    from .norms import *
+    from .products import *
+    from .rounding import *
+    from .running import *
+    from .searching import *
+    from .selecting import *
+    from .shaping import *
+    from .spectral import *
+    from .statistics import *
+    from .trigonometric import *
+else:
+    __getattr__, __dir__ = on_use(globals(), OPS)

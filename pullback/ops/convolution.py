@@ -50,9 +50,7 @@ def convolution(x: Any, w: Any, /, *, windows: Windows, groups: int) -> Any:
 
 
 @convolution.pullback("x")
-def pullback_convolution_x(
-    g: Any, w: Any, shape: Any, *, windows: Windows, groups: int
-) -> Any:
+def pullback_convolution_x(g: Any, w: Any, shape: Any, *, windows: Windows, groups: int) -> Any:
     sizes = tuple(shape[2:])
     return convolution_input_adjoint(g, w, windows=windows, sizes=sizes, groups=groups)
 
@@ -87,23 +85,17 @@ def convolution_input_adjoint(
 
 
 @convolution_input_adjoint.pullback("y")
-def pullback_convolution_input_adjoint_y(
-    g: Any, w: Any, *, windows: Windows, groups: int
-) -> Any:
+def pullback_convolution_input_adjoint_y(g: Any, w: Any, *, windows: Windows, groups: int) -> Any:
     return convolution(g, w, windows=windows, groups=groups)
 
 
 @convolution_input_adjoint.pullback("w")
-def pullback_convolution_input_adjoint_w(
-    g: Any, y: Any, *, windows: Windows, groups: int
-) -> Any:
+def pullback_convolution_input_adjoint_w(g: Any, y: Any, *, windows: Windows, groups: int) -> Any:
     return convolution_weight_adjoint(y, g, windows=windows, groups=groups)
 
 
 @convolution_input_adjoint.collapsing("w")
-def collapse_convolution_input_adjoint_w(
-    g: Any, y: Any, *, windows: Windows, groups: int
-) -> Any:
+def collapse_convolution_input_adjoint_w(g: Any, y: Any, *, windows: Windows, groups: int) -> Any:
     return convolution_weight_adjoint(_joined(y), _joined(g), windows=windows, groups=groups)
 
 
@@ -120,9 +112,7 @@ def convolution_weight_adjoint(y: Any, x: Any, /, *, windows: Windows, groups: i
 
 
 @convolution_weight_adjoint.pullback("y")
-def pullback_convolution_weight_adjoint_y(
-    g: Any, x: Any, *, windows: Windows, groups: int
-) -> Any:
+def pullback_convolution_weight_adjoint_y(g: Any, x: Any, *, windows: Windows, groups: int) -> Any:
     return convolution(x, g, windows=windows, groups=groups)
 
 
@@ -448,3 +438,6 @@ def _biased(out: Any, bias: Any, who: str) -> Any:
             f"argument `bias` of `{who}`", f"shape ({out.shape[1]},)", f"shape {tuple(bias.shape)}"
         )
     return out + reshape(bias, (-1,) + (1,) * (len(out.shape) - 2))
+
+
+from . import convolution_batching as convolution_batching  # noqa: E402  # its rules for `vmap`

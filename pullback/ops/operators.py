@@ -22,7 +22,7 @@ from ..core.op import OPS
 from ..core.packing import PackedValues
 from ..core.tensor import Tensor, is_inexact, raw
 from ..errors import ArgumentError, DtypeError, ShapeError
-from . import arithmetic, comparing, exponential, products, protocols, rounding, shaping
+from . import protocols
 from .indexing import assign_at, getitem
 
 _STRAIGHT = {
@@ -49,9 +49,6 @@ _UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 """The versions of the standard that the namespace answers for; the last is what it follows."""
-
-CHAPTERS = (arithmetic, comparing, exponential, products, rounding, shaping)
-"""Whose operations are bound here, so that they are registered first."""
 
 
 def _forward(function: Callable[..., Any]) -> Callable[..., Any]:

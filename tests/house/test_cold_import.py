@@ -15,7 +15,7 @@ FORBIDDEN = [
     "torch", "jax", "tensorflow", "scipy", "optree", "matplotlib", "sklearn", "autograd", "rich",
     "safetensors", "pandas", "cupy", "array_api_compat", "pytest", "hypothesis",
 ]
-RATIO = 1.5
+RATIO = 1.4
 """Of the time that importing NumPy takes."""
 
 

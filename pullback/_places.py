@@ -1,0 +1,196 @@
+"""Where each name is that is loaded on its first use; made by docs/make_places.py.
+
+A module -> its names. Those of the module "" are modules themselves.
+"""
+
+
+def _by_name(package: str, names: dict[str, str]) -> dict[str, str]:
+    """Name -> the full name of its module."""
+    found: dict[str, str] = {}
+    for module, listed in names.items():
+        place = f"{package}.{module}" if module else package
+        found.update(dict.fromkeys(listed.split(), place))
+    return found
+
+
+OPS = _by_name("pullback.ops", {
+    "":
+        "activations arithmetic comparing complex_ convolution creation decompositions dropping "
+        "dtypes exponential fourier hiding indexing joining lengths linalg losses normalising "
+        "norms placing products rounding running searching selecting shaping spectral statistics "
+        "trigonometric views",
+    "activations":
+        "elu erf erfc gelu hard_sigmoid hard_tanh leaky_relu log_sigmoid log_softmax logsumexp "
+        "relu sigmoid silu softmax softplus",
+    "arithmetic":
+        "abs add copysign divide floor_divide multiply negative nextafter positive quotient "
+        "reciprocal remainder sign signbit subtract",
+    "comparing":
+        "bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor "
+        "equal greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not "
+        "logical_or logical_xor not_equal",
+    "complex_":
+        "angle conj imag make_complex real",
+    "convolution":
+        "avg_pool2d conv1d conv2d conv_transpose2d max_pool2d",
+    "creation":
+        "arange asarray empty empty_like eye from_dlpack full full_like linspace ones ones_like "
+        "tensor tril triu zeros zeros_like",
+    "dropping":
+        "dropout embedding",
+    "dtypes":
+        "astype bool can_cast complex128 complex64 e finfo float16 float32 float64 iinfo inf "
+        "int16 int32 int64 int8 isdtype nan newaxis pi result_type uint16 uint32 uint64 uint8",
+    "exponential":
+        "cbrt exp exp2 expm1 hypot log log10 log1p log2 logaddexp pow rsqrt sqrt square",
+    "indexing":
+        "add_at assign_at getitem set_at take take_along_axis",
+    "joining":
+        "concat meshgrid pad split stack unstack",
+    "lengths":
+        "shape",
+    "losses":
+        "binary_cross_entropy_with_logits cross_entropy huber_loss l1_loss mse_loss nll_loss",
+    "normalising":
+        "batch_norm batch_statistics layer_norm rms_norm",
+    "norms":
+        "vector_norm",
+    "products":
+        "einsum matmul outer tensordot vecdot",
+    "rounding":
+        "ceil floor identity round stop_gradient trunc",
+    "running":
+        "cumulative_prod cumulative_sum diff",
+    "searching":
+        "argmax argmin argsort isin nonzero searchsorted sort top_k unique_all unique_counts "
+        "unique_inverse unique_values",
+    "selecting":
+        "clip maximum minimum where",
+    "shaping":
+        "broadcast_arrays broadcast_shapes broadcast_to expand_dims flip matrix_transpose "
+        "moveaxis permute_dims ravel repeat reshape roll squeeze swapaxes tile",
+    "statistics":
+        "all any count_nonzero max mean min prod std sum var",
+    "trigonometric":
+        "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh",
+})
+
+FRONT_PAGE = _by_name("pullback", {
+    "":
+        "autograd custom forward_accumulator inspection recording tape transforms trees variable",
+    "custom.function":
+        "Function once_differentiable",
+    "custom.gradient":
+        "custom_gradient",
+    "custom.jvp":
+        "custom_jvp",
+    "custom.override":
+        "Operation override_gradient register_gradient registered_gradient",
+    "custom.ready":
+        "clip_gradient reverse_gradient scale_gradient straight_through",
+    "custom.vjp":
+        "custom_vjp",
+    "forward_accumulator":
+        "ForwardAccumulator",
+    "inspection":
+        "__array_api_version__ __array_namespace_info__",
+    "recording":
+        "debug keep_values",
+    "tape":
+        "GradientTape",
+    "transforms":
+        "checkpoint checkpoint_sequential grad hessian hvp jacfwd jacobian jacrev jvp "
+        "linear_transpose linearize safe_where value_and_grad vjp vmap",
+    "variable":
+        "Variable",
+})
+
+FRONT_PAGE |= {name: place for name, place in OPS.items() if place != "pullback.ops"}
+
+APART = _by_name("pullback", {
+    "":
+        "fft graphs linalg nn optim random solvers special tf torch",
+    "checking":
+        "check",
+    "explaining":
+        "explain",
+    "graphs":
+        "TensorSpec function",
+    "measuring":
+        "peak profile residuals",
+    "monitoring":
+        "monitor",
+    "seeing":
+        "draw",
+    "solvers":
+        "fixed_point linear_solve odeint root",
+})
+
+OPERATIONS = _by_name("pullback", {
+    "custom.ready":
+        "clip_gradient scale_gradient",
+    "ops.activations":
+        "elu erf erfc gate gelu hard_sigmoid hard_tanh leaky_relu log_sigmoid log_softmax "
+        "logsumexp relu sigmoid silu softmax softplus",
+    "ops.arithmetic":
+        "abs add copysign divide floor_divide multiply negative nextafter positive "
+        "product_or_zero quotient reciprocal remainder sign signbit subtract",
+    "ops.comparing":
+        "bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor "
+        "equal greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not "
+        "logical_or logical_xor not_equal",
+    "ops.complex_":
+        "angle conj imag make_complex real",
+    "ops.convolution":
+        "convolution convolution_input_adjoint convolution_weight_adjoint max_pool "
+        "max_pool_gather max_pool_scatter sum_pool sum_pool_adjoint",
+    "ops.creation":
+        "empty_like full_like ones_like tril triu zeros_like",
+    "ops.decompositions":
+        "cholesky lu qr",
+    "ops.dtypes":
+        "astype",
+    "ops.exponential":
+        "cbrt exp exp2 expm1 hypot log log10 log1p log2 logaddexp pow sqrt square",
+    "ops.fourier":
+        "fftn ifftn irfftn rfftn",
+    "ops.hiding":
+        "hide_axis show_axis",
+    "ops.indexing":
+        "add_at getitem scatter set_at take take_last",
+    "ops.joining":
+        "concat pad stack",
+    "ops.lengths":
+        "shape",
+    "ops.linalg":
+        "solve",
+    "ops.losses":
+        "cross_entropy cross_entropy_slope logistic_loss",
+    "ops.normalising":
+        "normalise",
+    "ops.norms":
+        "vector_norm",
+    "ops.placing":
+        "to_device",
+    "ops.products":
+        "einsum matmul vecdot",
+    "ops.rounding":
+        "ceil floor identity round trunc",
+    "ops.running":
+        "cumulative_prod cumulative_sum",
+    "ops.searching":
+        "argmax argmin argsort isin searchsorted sort",
+    "ops.selecting":
+        "clip maximum minimum where",
+    "ops.shaping":
+        "broadcast_to expand_dims flip matrix_transpose permute_dims repeat reshape roll squeeze "
+        "tile",
+    "ops.spectral":
+        "eig eigh eigvalsh svd svdvals",
+    "ops.statistics":
+        "all any count_nonzero max mean min prod std sum var",
+    "ops.trigonometric":
+        "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh",
+    "ops.views":
+        "put_view scatter_view take_view",
+})
