@@ -13,6 +13,7 @@ import pullback as pb
 from pullback import errors
 from pullback.core.op import OPS, op
 from tests.laws.cases import NAMES, ROWS
+from tests.laws.checks import is_inexact
 from tests.laws.standard import CONSTANTS, DTYPES, SIGNATURES
 from tests.loops import each, none_of
 
@@ -30,7 +31,15 @@ def scratch() -> Iterator[Any]:
 
 
 def test_every_operation_has_a_row() -> None:
-    assert not set(OPS) - {row.name for row in ROWS}
+    assert not set(NAMES) - {row.name for row in ROWS}
+
+
+def test_a_differentiable_row_has_an_argument_to_differentiate() -> None:
+    """Else its laws would hold of nothing."""
+    none_of(
+        [row for row in ROWS if row.differentiable],
+        lambda row: not any(is_inexact(a) for a in row.draw()), lambda row: row.id,
+    )
 
 
 def test_every_operation_has_a_rule_or_says_why_not() -> None:

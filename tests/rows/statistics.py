@@ -29,10 +29,10 @@ def reduction(name: str, sample: Sample = CUBE, kind: str = "", **how: Any) -> R
     ours: Callable[..., Any] = getattr(pb, name)
     theirs: Callable[..., Any] = getattr(np, name)
     label = ", ".join([*([kind] if kind else []), *(f"{k}={v}" for k, v in how.items())])
-    ordered = name in ("max", "min")
+    ordered, numbers = name in ("max", "min"), sample.dtype == "float"
     return Row(name, lambda x: ours(x, **how), lambda x: theirs(x, **how), (sample,), label,
-               complex=sample.make is None and not ordered,
-               differentiable=name not in ("all", "any", "count_nonzero"),
+               complex=sample.make is None and not ordered and numbers,
+               differentiable=numbers and name not in ("all", "any", "count_nonzero"),
                analytic=name in ("sum", "mean", "prod", "cumulative_sum", "cumulative_prod"))
 
 
