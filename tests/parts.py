@@ -1,8 +1,8 @@
-"""Optional parts: frameworks, a browser, the site's builder; tests that need a missing one are left out.
+"""Optional parts: frameworks, a browser, the site's builder, and what is done where one is missing.
 
-A test says what it needs with `@pytest.mark.needs("torch")`, `need("torch")` in its body or fixture,
-or `pytest.importorskip("torch")`. The run ends with one line per missing part and the number of its
-tests. With `--full` a missing part is an error before the first test.
+A test says what it needs with `@pytest.mark.needs("torch")`, with `need("torch")` in its body or in
+a fixture, or with `pytest.importorskip("torch")`. The run ends with one line per missing part and
+the number of its tests. With `--full` a missing part is an error before the first test.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ PARTS = {
     "build": Part("the built distribution", module="build"),
     "twine": Part("the built distribution", module="twine"),
     "chromium": Part("the drawn page", program="chromium"),
+    "dot": Part("the text for Graphviz", program="dot"),
+    "mypy": Part("types, as a checker sees them", module="mypy"),
     "cupy": Part("CuPy", module="cupy", hardware=True),
 }
 """Key, as tests name it -> part."""

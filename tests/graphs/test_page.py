@@ -1,18 +1,17 @@
-"""The page of a picture, in a browser that has no window; without one, nothing of this runs."""
+"""The page of a picture, in a browser that has no window."""
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from html import unescape
+
+import pytest
 
 from pullback.drawing import Box, Edge, Picture, page, svg
 from tests.graphs.pictures import Seen, check
 from tests.graphs.test_draw import layers
-
-CHROMIUM = shutil.which("chromium")
 
 SAY = """
 const said = document.createElement("pre");
@@ -35,7 +34,7 @@ def said(picture: Picture, closed, program: str, folder):
     before, end, after = page(picture, closed).rpartition("</script>")
     path.write_text(before + SAY % program + end + after, "utf-8")
     done = subprocess.run(
-        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,800",
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,800",
          f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=3000", "--dump-dom",
          path.as_uri()],
         capture_output=True, text=True, timeout=90, check=True,
@@ -55,60 +54,61 @@ def alike(some: list[float], others: list[float]) -> bool:
     )
 
 
-if CHROMIUM:
+@pytest.mark.needs("chromium")
+def test_the_page_places_everything_as_python_does(tmp_path):
+    picture = layers(6).draw().picture
+    for name, program, closed in [
+        ("open", "foldAll(false);", set()),
+        ("closed", "foldAll(true);", set(picture.groups[1:])),
+    ]:
+        folder = tmp_path / name
+        folder.mkdir()
+        boxes, lines = said(picture, picture.folded(20), program + PLACES, folder)
+        seen = Seen(svg(picture, closed))
+        check(seen)
+        rects = {**seen.boxes, **seen.closed}
+        assert {k for k, _ in boxes} == set(rects)
+        for key, (x, y) in boxes:
+            assert abs(x - rects[key].left) < 0.2
+            assert abs(y - rects[key].top) < 0.2
+        mine = [numbers(line.element.get("d")) for line in seen.lines]
+        theirs = [numbers(d) for d in lines]
+        assert all(any(alike(a, b) for b in theirs) for a in mine)
+        assert all(any(alike(a, b) for a in mine) for b in theirs)
 
-    def test_the_page_places_everything_as_python_does(tmp_path):
-        picture = layers(6).draw().picture
-        for name, program, closed in [
-            ("open", "foldAll(false);", set()),
-            ("closed", "foldAll(true);", set(picture.groups[1:])),
-        ]:
-            folder = tmp_path / name
-            folder.mkdir()
-            boxes, lines = said(picture, picture.folded(20), program + PLACES, folder)
-            seen = Seen(svg(picture, closed))
-            check(seen)
-            rects = {**seen.boxes, **seen.closed}
-            assert {k for k, _ in boxes} == set(rects)
-            for key, (x, y) in boxes:
-                assert abs(x - rects[key].left) < 0.2
-                assert abs(y - rects[key].top) < 0.2
-            mine = [numbers(line.element.get("d")) for line in seen.lines]
-            theirs = [numbers(d) for d in lines]
-            assert all(any(alike(a, b) for b in theirs) for a in mine)
-            assert all(any(alike(a, b) for a in mine) for b in theirs)
 
-    def test_folding_searching_and_telling(tmp_path):
-        boxes = [
-            Box("x", "x", detail="the input"), Box("in/a", "a", ("tanh",), group=("in",)),
-            Box("in/deep/b", "b", ("float64 [3]",), group=("in", "deep")), Box("z", "z"),
-        ]
-        edges = [Edge("x", "in/a"), Edge("in/a", "in/deep/b"), Edge("in/deep/b", "z")]
-        answer = said(Picture(boxes, edges), {("in",)}, """
-            const seen = () => [...document.querySelectorAll("#boxes > g")]
-              .filter((g) => g.style.display !== "none")
-              .map((g) => g.firstElementChild.dataset.key || g.firstElementChild.dataset.group);
-            const hit = (g, kind) => g.dispatchEvent(new MouseEvent(kind, { bubbles: true }));
-            const before = seen();
-            const box = get("search");
-            box.value = "float64 [3]";
-            box.dispatchEvent(new Event("input"));
-            const found = get("found").textContent;
-            box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
-            const after = seen();
-            hit(document.querySelector("[data-key=x]").parentNode, "pointerenter");
-            const told = [get("detail").hidden, get("detail").textContent.trim(),
-                          document.querySelectorAll(".lit").length];
-            const zoomed = zoom;
-            view.dispatchEvent(new WheelEvent("wheel", { deltaY: -300, cancelable: true }));
-            hit(document.querySelector(".name"), "click");
-            return { before, found, after, told, closer: zoom > zoomed, last: seen(),
-                     lines: document.querySelectorAll("#lines path").length };
-        """, tmp_path)
-        assert sorted(answer["before"]) == ["in", "x", "z"]
-        assert answer["found"] == "1 found"
-        assert sorted(answer["after"]) == ["in/a", "in/deep/b", "x", "z"]
-        assert answer["told"] == [False, "the input", 1]
-        assert answer["closer"]
-        assert sorted(answer["last"]) == ["in", "x", "z"]
-        assert answer["lines"] == 2
+@pytest.mark.needs("chromium")
+def test_folding_searching_and_telling(tmp_path):
+    boxes = [
+        Box("x", "x", detail="the input"), Box("in/a", "a", ("tanh",), group=("in",)),
+        Box("in/deep/b", "b", ("float64 [3]",), group=("in", "deep")), Box("z", "z"),
+    ]
+    edges = [Edge("x", "in/a"), Edge("in/a", "in/deep/b"), Edge("in/deep/b", "z")]
+    answer = said(Picture(boxes, edges), {("in",)}, """
+        const seen = () => [...document.querySelectorAll("#boxes > g")]
+          .filter((g) => g.style.display !== "none")
+          .map((g) => g.firstElementChild.dataset.key || g.firstElementChild.dataset.group);
+        const hit = (g, kind) => g.dispatchEvent(new MouseEvent(kind, { bubbles: true }));
+        const before = seen();
+        const box = get("search");
+        box.value = "float64 [3]";
+        box.dispatchEvent(new Event("input"));
+        const found = get("found").textContent;
+        box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+        const after = seen();
+        hit(document.querySelector("[data-key=x]").parentNode, "pointerenter");
+        const told = [get("detail").hidden, get("detail").textContent.trim(),
+                      document.querySelectorAll(".lit").length];
+        const zoomed = zoom;
+        view.dispatchEvent(new WheelEvent("wheel", { deltaY: -300, cancelable: true }));
+        hit(document.querySelector(".name"), "click");
+        return { before, found, after, told, closer: zoom > zoomed, last: seen(),
+                 lines: document.querySelectorAll("#lines path").length };
+    """, tmp_path)
+    assert sorted(answer["before"]) == ["in", "x", "z"]
+    assert answer["found"] == "1 found"
+    assert sorted(answer["after"]) == ["in/a", "in/deep/b", "x", "z"]
+    assert answer["told"] == [False, "the input", 1]
+    assert answer["closer"]
+    assert sorted(answer["last"]) == ["in", "x", "z"]
+    assert answer["lines"] == 2

@@ -10,7 +10,6 @@ import importlib.util
 import inspect
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -187,6 +186,7 @@ class Slow(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@pytest.mark.needs("chromium")
 def test_search_finds_without_a_server(site: Path, tmp_path: Path) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -274,7 +274,3 @@ def test_the_picture_of_the_one_graph_is_what_its_page_draws(tmp_path: Path) -> 
         tmp_path / "one_graph.svg", DOCS / "pictures/one_graph.svg")]
     assert words[0] == words[1]
     assert {"exp", "multiply", "sum"} <= set(words[0])
-
-
-if shutil.which("chromium") is None:  # the summary says that it is left out
-    del test_search_finds_without_a_server

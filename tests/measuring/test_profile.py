@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import threading
 from contextvars import copy_context
@@ -20,8 +19,6 @@ from pullback.core.state import state
 from pullback.core.witness import Run, bare, witnessed, witnessing
 from pullback.graphs import Graph, Session, placeholder
 from pullback.measuring import Profile, profile
-
-CHROMIUM = shutil.which("chromium")
 
 
 def tracked(*shape: int) -> Any:
@@ -225,27 +222,26 @@ def test_runs_go_to_those_who_asked_and_a_failing_one_is_noted() -> None:
     assert len(names) == 4
 
 
-if CHROMIUM:
-
-    def test_the_page_has_the_tables_in_a_browser(tmp_path: Path) -> None:
-        with profile() as seen:
-            pb.sum(pb.exp(tracked(2, 3))).backward()
-        path = tmp_path / "profile.html"
-        seen.save(path)
-        script = ("<script>document.title = [...document.querySelectorAll('table')].map(t => "
-                  "t.tBodies[0].rows.length + t.offsetHeight * 0).join(' ') + '|' + "
-                  "document.querySelector('tbody').innerText</script></body>")
-        path.write_text(path.read_text("utf-8").replace("</body>", script), "utf-8")
-        done = subprocess.run(
-            [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu",
-             f"--user-data-dir={tmp_path / 'user'}", "--dump-dom", path.as_uri()],
-            capture_output=True, text=True, timeout=90, check=True,
-        )
-        title = done.stdout.partition("<title>")[2].partition("</title>")[0]
-        counts, _, text = title.partition("|")
-        assert counts == f"{len(seen.rows())} {len(seen.rows('line'))}"
-        assert "exp" in text
-        assert "sum" in text
+@pytest.mark.needs("chromium")
+def test_the_page_has_the_tables_in_a_browser(tmp_path: Path) -> None:
+    with profile() as seen:
+        pb.sum(pb.exp(tracked(2, 3))).backward()
+    path = tmp_path / "profile.html"
+    seen.save(path)
+    script = ("<script>document.title = [...document.querySelectorAll('table')].map(t => "
+              "t.tBodies[0].rows.length + t.offsetHeight * 0).join(' ') + '|' + "
+              "document.querySelector('tbody').innerText</script></body>")
+    path.write_text(path.read_text("utf-8").replace("</body>", script), "utf-8")
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu",
+         f"--user-data-dir={tmp_path / 'user'}", "--dump-dom", path.as_uri()],
+        capture_output=True, text=True, timeout=90, check=True,
+    )
+    title = done.stdout.partition("<title>")[2].partition("</title>")[0]
+    counts, _, text = title.partition("|")
+    assert counts == f"{len(seen.rows())} {len(seen.rows('line'))}"
+    assert "exp" in text
+    assert "sum" in text
 
 
 def is_bare() -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 import subprocess
 
 import numpy as np
@@ -13,8 +12,6 @@ from rich.console import Console
 import pullback as pb
 from pullback.errors import ArgumentError
 from pullback.monitoring import monitor
-
-CHROMIUM = shutil.which("chromium")
 
 
 def trained(live, steps=30):
@@ -55,16 +52,15 @@ def test_pictures(tmp_path):
         seen.save(tmp_path / "a.gif")
 
 
-if CHROMIUM:
-
-    def test_the_page_opens_in_a_browser(tmp_path):
-        page = tmp_path / "a.html"
-        trained(False).save(page)
-        assert "http" not in page.read_text("utf-8").replace("http://www.w3.org", "")
-        done = subprocess.run(
-            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
-             f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()],
-            capture_output=True, text=True, timeout=90, check=True,
-        )
-        assert done.stdout.count("<svg") == 1
-        assert "<td>0.weight</td>" in done.stdout
+@pytest.mark.needs("chromium")
+def test_the_page_opens_in_a_browser(tmp_path):
+    page = tmp_path / "a.html"
+    trained(False).save(page)
+    assert "http" not in page.read_text("utf-8").replace("http://www.w3.org", "")
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu",
+         f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()],
+        capture_output=True, text=True, timeout=90, check=True,
+    )
+    assert done.stdout.count("<svg") == 1
+    assert "<td>0.weight</td>" in done.stdout

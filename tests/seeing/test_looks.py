@@ -14,7 +14,7 @@ import pytest
 import pullback as pb
 from pullback.drawing.looks import SMALL, width_of
 from tests.graphs.pictures import Seen
-from tests.graphs.test_page import CHROMIUM, said
+from tests.graphs.test_page import said
 
 
 def leaf(rng, *shape):
@@ -121,45 +121,46 @@ def test_the_collector_is_left_as_it_was(rng, enabled):
         gc.enable()
 
 
-if CHROMIUM:
+@pytest.mark.needs("chromium")
+def test_the_page_opens_where_it_can_be_read_and_folds_by_keys(rng, tmp_path):
+    picture = pb.draw(layers(rng, 8, 2)[0], fold=False)
+    answer = said(picture.picture, picture.folded, """
+        const key = (on, name) => on.dispatchEvent(
+          new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
+        const rest = () => document.querySelectorAll(".box").length;
+        const seen = () => [...document.querySelectorAll("#boxes > g")]
+          .filter((g) => g.style.display !== "none").length;
+        const opened = zoom;
+        key(view, "0");
+        const frame = view.getBoundingClientRect(), all = world.getBoundingClientRect();
+        const fits = all.left >= frame.left && all.right <= frame.right
+          && all.top >= frame.top && all.bottom <= frame.bottom;
+        const before = seen(), name = document.querySelector(".name");
+        name.focus();
+        key(name, "Enter");
+        const folded = seen(), now = document.activeElement;
+        key(now, " ");
+        const box = document.querySelector(".box");
+        box.focus();
+        const told = detail.textContent.trim();
+        view.focus();
+        return { opened, fitted: zoom, fits, before, folded, again: seen(),
+                 closed: now.classList.contains("closed"), told, hidden: detail.hidden,
+                 named: document.activeElement === view };
+    """, tmp_path)
+    assert answer["opened"] >= 0.65 > answer["fitted"]
+    assert answer["fits"]
+    assert answer["before"] == answer["again"] > answer["folded"]
+    assert answer["closed"]
+    assert answer["told"]
+    assert answer["hidden"]
 
-    def test_the_page_opens_where_it_can_be_read_and_folds_by_keys(rng, tmp_path):
-        picture = pb.draw(layers(rng, 8, 2)[0], fold=False)
-        answer = said(picture.picture, picture.folded, """
-            const key = (on, name) => on.dispatchEvent(
-              new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
-            const rest = () => document.querySelectorAll(".box").length;
-            const seen = () => [...document.querySelectorAll("#boxes > g")]
-              .filter((g) => g.style.display !== "none").length;
-            const opened = zoom;
-            key(view, "0");
-            const frame = view.getBoundingClientRect(), all = world.getBoundingClientRect();
-            const fits = all.left >= frame.left && all.right <= frame.right
-              && all.top >= frame.top && all.bottom <= frame.bottom;
-            const before = seen(), name = document.querySelector(".name");
-            name.focus();
-            key(name, "Enter");
-            const folded = seen(), now = document.activeElement;
-            key(now, " ");
-            const box = document.querySelector(".box");
-            box.focus();
-            const told = detail.textContent.trim();
-            view.focus();
-            return { opened, fitted: zoom, fits, before, folded, again: seen(),
-                     closed: now.classList.contains("closed"), told, hidden: detail.hidden,
-                     named: document.activeElement === view };
-        """, tmp_path)
-        assert answer["opened"] >= 0.65 > answer["fitted"]
-        assert answer["fits"]
-        assert answer["before"] == answer["again"] > answer["folded"]
-        assert answer["closed"]
-        assert answer["told"]
-        assert answer["hidden"]
 
-    def test_labels_of_the_page_are_those_of_the_still_picture(rng, tmp_path):
-        y, names = layers(rng, 400, 20)
-        picture = pb.draw(y, names=names)
-        answer = said(picture.picture, picture.folded, """
-            return [...document.querySelectorAll("#labels .label")].map((g) => g.textContent);
-        """, tmp_path)
-        assert sorted(answer) == sorted(Seen(picture.svg).labels)
+@pytest.mark.needs("chromium")
+def test_labels_of_the_page_are_those_of_the_still_picture(rng, tmp_path):
+    y, names = layers(rng, 400, 20)
+    picture = pb.draw(y, names=names)
+    answer = said(picture.picture, picture.folded, """
+        return [...document.querySelectorAll("#labels .label")].map((g) => g.textContent);
+    """, tmp_path)
+    assert sorted(answer) == sorted(Seen(picture.svg).labels)
