@@ -19,6 +19,7 @@ from . import (
     numpy_linalg,
     numpy_narrow,
     numpy_nn,
+    numpy_older,
     numpy_shapes,
     numpy_special,
 )
@@ -113,7 +114,7 @@ class NumPy:
     """The adapter of `numpy.ndarray`, NumPy's scalars and Python's numbers."""
 
     name = "numpy"
-    namespace = numpy
+    namespace = numpy_older.NAMESPACE
     hosts = 0
     finished = staticmethod(numpy_narrow.kernel_of)
     result_type = staticmethod(numpy_narrow.result_type)
