@@ -16,7 +16,9 @@ from tests.parts import PARTS
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PRINTS = re.compile(r"```\s+^```output\n(.*?)^```", re.MULTILINE | re.DOTALL)
 """The output that a page shows right after a block; "…" stands for anything."""
-_KEYS = {part.module: key for key, part in PARTS.items() if part.module}
+NEEDS = re.compile(r"<!-- needs (\w+) -->\s*\Z")
+"""A comment right above a block: a part that it needs and does not import."""
+_KEYS = {part.module: key for key, part in PARTS.items() if part.module and not part.version}
 """Module -> the key of the part that has it."""
 
 
@@ -35,7 +37,8 @@ class Block:
 def blocks(path: Path) -> list[Block]:
     """The blocks of a page, in order.
 
-    A block needs the parts that it imports, and those of the blocks that made the names it reads.
+    A block needs the parts that it imports, the one that a comment names right above it, and those
+    of the blocks that made the names it reads.
     """
     text = path.read_text(encoding="utf-8")
     found: list[Block] = []
@@ -43,7 +46,9 @@ def blocks(path: Path) -> list[Block]:
     for match in BLOCK.finditer(text):
         code = match.group(1)
         read, made = names(program(code), str(path))
-        needs = parts_of(program(code)).union(*(made_with.get(name, ()) for name in read))
+        needs = parts_of(program(code)).union(
+            NEEDS.findall(text, 0, match.start()), *(made_with.get(name, ()) for name in read)
+        )
         made_with |= dict.fromkeys(made, needs)
         prints = PRINTS.match(text, match.end() - 3)
         wanted = prints.group(1).replace("…", "...") if prints else None

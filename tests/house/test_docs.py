@@ -101,11 +101,12 @@ def test_a_block_needs_what_made_its_names(tmp_path: Path) -> None:
         "y = 2", "def h(): return f(x)", ">>> x = y\n>>> x\n2", "print(x)",
         "for x in [y]:\n    from jax.numpy import sin", "class A:\n    b = sin(g(1))",
     ]
-    page.write_text("".join(f"```python\n{code}\n```\n" for code in codes), "utf-8")
+    text = "".join(f"```python\n{code}\n```\n" for code in codes)
+    page.write_text(text + "<!-- needs dot -->\n\n```python\nprint(y)\n```\n", "utf-8")
     assert [sorted(block.needs) for block in blocks(page)] == [
-        [], ["torch"], [], ["torch"], [], [], ["jax"], ["jax", "torch"],
+        [], ["torch"], [], ["torch"], [], [], ["jax"], ["jax", "torch"], ["dot"],
     ]
-    assert groups(page) == [(), ("jax",), ("jax", "torch"), ("torch",)]
+    assert groups(page) == [(), ("dot",), ("jax",), ("jax", "torch"), ("torch",)]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
