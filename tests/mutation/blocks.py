@@ -1,0 +1,73 @@
+"""Blocks: runs of statements with one entrance, which are counted as a test enters them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from tests.mutation.edits import _is_text
+from tests.mutation.live import Live, Source
+
+HIT = "__mutation_hit__"
+"""The name, put into each module, of the function that is told of a block."""
+_BODIES = ("body", "orelse", "finalbody")
+
+
+def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The lists of statements directly in a statement: those of its branches and handlers."""
+    for name in _BODIES:
+        value = getattr(node, name, None)
+        if isinstance(value, list) and value:
+            yield value
+    for inner in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield inner.body
+
+
+def numbered(sources: list[Source]) -> dict[int, int]:
+    """id(statement) -> the number of its block, for every function of some files."""
+    numbers: dict[int, int] = {}
+    count = 0
+
+    def walk(body: list[ast.stmt]) -> None:
+        nonlocal count
+        new = True
+        for statement in body:
+            count += new
+            numbers[id(statement)] = count - 1
+            inner = list(bodies(statement))
+            for deeper in inner:
+                walk(deeper)
+            new = bool(inner)
+
+    for source in sources:
+        for _, function in source.functions:
+            walk(function.body)
+    return numbers
+
+
+def count_of(numbers: dict[int, int]) -> int:
+    """How many blocks there are."""
+    return max(numbers.values(), default=-1) + 1
+
+
+def instrument(sources: list[Source], numbers: dict[int, int], live: Live, hit: Any) -> None:
+    """Make every block of the functions call `hit(number)` first."""
+    for source in sources:
+        for _, function in source.functions:
+            _tell(function.body, numbers)
+        vars(source.module)[HIT] = hit
+        source.replace(live)
+
+
+def _tell(body: list[ast.stmt], numbers: dict[int, int]) -> None:
+    last = -1
+    for statement in list(body):
+        for inner in bodies(statement):
+            _tell(inner, numbers)
+        number = numbers[id(statement)]
+        if number != last and not (_is_text(statement) and statement is body[0]):
+            call = ast.Call(ast.Name(HIT, ast.Load()), [ast.Constant(number)], [])
+            told = ast.copy_location(ast.Expr(call), statement)
+            body.insert(body.index(statement), ast.fix_missing_locations(told))
+            last = number

@@ -1,0 +1,180 @@
+"""Which mutants there are: of every rule, of the laws of `check`, and of the core's lines."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+import pullback.ops
+from pullback.core.op import OPS
+from tests.mutation.acting import rules_of
+from tests.mutation.edits import LINES, Edit, Function, edits, yields_nothing
+from tests.mutation.live import ROOT, Source
+from tests.mutation.rules import edits_of_rule
+
+CORE = [
+    "core/pull.py", "core/backward.py", "core/cotangent.py", "core/push.py", "core/forward.py",
+    "core/record.py", "core/fast.py", "core/inplace.py", "core/writes.py", "core/several.py",
+    "core/state.py", "core/op.py", "core/node.py", "core/closing.py", "core/node_hooks.py",
+    "core/recall.py", "core/batching.py", "core/by_step.py", "core/cuts.py",
+    "custom/override.py", "custom/rule.py", "tape.py", "recording.py",
+]
+"""Pull, push, recording, in-place writes and the matching of overrides."""
+
+CAPS = {"core": 45, "laws": 30}
+"""At most so many mutants of the lines of a file, and of a law's file."""
+
+
+@dataclass
+class Mutant:
+    """One edit of one function.
+
+    id       file:line:column:kind, with a number where several are the same
+    part     "rules", "laws" or "core"
+    before, after   the edited statement, as code
+    block    the number of the block in which it stands
+    names    of the operations whose rule it is
+    """
+
+    id: str
+    part: str
+    source: Source
+    function: str
+    edit: Edit
+    before: str = ""
+    after: str = ""
+    block: int = -1
+    names: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def kind(self) -> str:
+        return self.edit.kind
+
+
+@cache
+def rule_functions() -> dict[tuple[str, int], tuple[str, frozenset[str]]]:
+    """(path, first line) -> the kind of rule a function is, and the operations it is one of."""
+    found: dict[tuple[str, int], tuple[str, frozenset[str]]] = {}
+
+    def add(code: object, kind: str, name: str) -> None:
+        path = getattr(code, "co_filename", "").removeprefix(f"{ROOT}/")
+        key = path, getattr(code, "co_firstlineno", 0)
+        found[key] = kind, found.get(key, (kind, frozenset()))[1] | {name}
+
+    for info in pkgutil.iter_modules(pullback.ops.__path__):  # some are read at their first use
+        importlib.import_module(f"pullback.ops.{info.name}")
+    for name, face in OPS.items():
+        for kind, rule in rules_of(face.op):
+            add(rule.function.__code__, kind, name)
+        if face.op.batch is not None:
+            add(face.op.batch.function.__code__, "batch", name)
+    return found
+
+
+def _complex_names() -> set[str]:
+    from tests.table import all_rows
+
+    return {row.name for row in all_rows() if row.complex}
+
+
+def first_line(function: Function) -> int:
+    """The first line of its code object: that of its first decorator."""
+    return min([function.lineno, *(d.lineno for d in function.decorator_list)])
+
+
+def paths_of(parts: Iterable[str]) -> dict[str, list[str]]:
+    """The files of each part."""
+    checking = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "pullback/checking").rglob("*.py"))
+    every = {
+        "rules": sorted({path for path, _ in rule_functions()}),
+        "laws": [p for p in checking if not p.endswith("__init__.py")],
+        "core": [f"pullback/{name}" for name in CORE],
+    }
+    return {part: every[part] for part in parts}
+
+
+def _of_rules(source: Source, complex_names: set[str]) -> Iterator[tuple[str, Edit, frozenset[str]]]:
+    for name, function in source.functions:
+        kind, names = rule_functions().get((source.path, first_line(function)), ("", frozenset()))
+        if kind:
+            of_complex = bool(names & complex_names)
+            for edit in edits_of_rule(function, kind, of_complex):
+                yield name, edit, names
+
+
+def _of_lines(source: Source, part: str) -> Iterator[tuple[str, Edit, frozenset[str]]]:
+    for name, function in source.functions:
+        if (source.path, first_line(function)) in rule_functions():
+            continue
+        every = list(edits(function, LINES))
+        if part == "laws":
+            every += yields_nothing(function)
+        for edit in every:
+            yield name, edit, frozenset()
+
+
+def _capped(found: list[Mutant], cap: int, seed: str) -> list[Mutant]:
+    """So many of the mutants of a file: each law's "nothing", then of each kind in turn."""
+    chance = random.Random(seed)
+    by_kind: dict[str, list[Mutant]] = {}
+    for mutant in found:
+        by_kind.setdefault(mutant.kind, []).append(mutant)
+    taken = by_kind.pop("nothing", [])
+    for group in by_kind.values():
+        chance.shuffle(group)
+    while any(by_kind.values()) and len(taken) < cap:
+        for group in by_kind.values():
+            if group and len(taken) < cap:
+                taken.append(group.pop())
+    order = {id(m): i for i, m in enumerate(found)}
+    return sorted(taken, key=lambda m: order[id(m)])
+
+
+def mutants_of(source: Source, part: str, complex_names: set[str]) -> list[Mutant]:
+    """The mutants of one file, each with a name of its own."""
+    of = _of_rules(source, complex_names) if part == "rules" else _of_lines(source, part)
+    made, count = [], dict[str, int]()
+    for function, edit, names in of:
+        node = edit.place.statement if isinstance(edit.place.node, list) else edit.place.node
+        key = f"{source.path}:{node.lineno}:{node.col_offset}:{edit.kind}"
+        count[key] = count.get(key, 0) + 1
+        key += f"#{count[key]}" if count[key] > 1 else ""
+        before, after = edit.text()
+        if before != after:
+            made.append(Mutant(key, part, source, function, edit, before, after, names=names))
+    return made
+
+
+def all_sources() -> list[Source]:
+    """The files of every part, each once; in an order that does not depend on options."""
+    paths = [path for found in paths_of(("rules", "laws", "core")).values() for path in found]
+    return [Source(path) for path in dict.fromkeys(paths)]
+
+
+def all_mutants(
+    sources: Iterable[Source], parts: Iterable[str], files: Iterable[str] = (), sample: int = 0,
+    seed: int = 0,
+) -> list[Mutant]:
+    """The mutants of some parts.
+
+    files   if given, only files whose paths hold one of these words
+    sample  if given, so many mutants of all, drawn with the seed
+    """
+    complex_names, words, found = _complex_names(), tuple(files), []
+    by_path = {source.path: source for source in sources}
+    for part, paths in paths_of(parts).items():
+        for path in paths:
+            if words and not any(word in path for word in words):
+                continue
+            made = mutants_of(by_path[path], part, complex_names)
+            if part in CAPS:
+                made = _capped(made, CAPS[part], f"{seed} {path}")
+            found += made
+    if sample and sample < len(found):
+        chosen = set(random.Random(seed).sample(range(len(found)), sample))
+        found = [m for i, m in enumerate(found) if i in chosen]
+    return found
