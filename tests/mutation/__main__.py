@@ -11,11 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-os.environ.setdefault("PULLBACK_TESTS_TURN", "0")
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
 from tests.mutation import report
 from tests.mutation.blocks import numbered
 from tests.mutation.crew import Crew, Job
@@ -26,6 +21,12 @@ from tests.mutation.suite import QuickIds, Suite, collected, import_frameworks, 
 from tests.mutation.trial import Bench, Outcome, trials
 
 OUT = ROOT / "out" / "mutation"
+
+ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "3", "PULLBACK_TESTS_TURN": "0",
+}
+"""No threads that a fork would lose; the same share of the rotating cases in every run."""
 
 
 def options(argv: list[str]) -> argparse.Namespace:
@@ -124,6 +125,9 @@ def try_out(
 def main() -> None:
     """Parse the options, collect the tests, measure."""
     given = options(sys.argv[1:])
+    if any(name not in os.environ for name in ENVIRONMENT):  # libraries read it at their import
+        command = [sys.executable, "-m", "tests.mutation", *sys.argv[1:]]
+        os.execve(sys.executable, command, {**ENVIRONMENT, **os.environ})
     quick = QuickIds(given.folders)
     collected(given.folders, lambda items: measure(items, given, quick))
 

@@ -37,8 +37,8 @@ class Impact:
     bits   a row a test: a bit a block
     """
 
-    def __init__(self, ids: Sequence[str], blocks: int) -> None:
-        self.ids = list(ids)
+    def __init__(self, ids: Sequence[str], stamps: Sequence[int], blocks: int) -> None:
+        self.ids, self.stamps = list(ids), np.array(stamps, np.int64)
         self.outcome = np.zeros(len(ids), np.uint8)
         self.seconds = np.zeros(len(ids), np.float32)
         self.bits = np.zeros((len(ids), (blocks + 7) // 8), np.uint8)
@@ -60,13 +60,13 @@ class Impact:
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_suffix(".new.npz")
         np.savez_compressed(
-            new, ids="\n".join(i.encode("unicode_escape").decode() for i in self.ids),
-            outcome=self.outcome, seconds=self.seconds, bits=self.bits, mark=mark,
+            new, ids="\n".join(i.encode("unicode_escape").decode() for i in self.ids), mark=mark,
+            stamps=self.stamps, outcome=self.outcome, seconds=self.seconds, bits=self.bits,
         )
         os.replace(new, path)
 
     def take(self, path: Path, mark: str) -> None:
-        """Take over what an earlier map says of tests that are still there."""
+        """Take over what an earlier map says of tests whose files are the same."""
         if not path.exists():
             return
         with np.load(path) as old:
@@ -74,7 +74,11 @@ class Impact:
                 return
             ids = [i.encode().decode("unicode_escape") for i in str(old["ids"]).split("\n")]
             number = {name: i for i, name in enumerate(self.ids)}
-            pairs = [(number[name], i) for i, name in enumerate(ids) if name in number]
+            stamps = old["stamps"]
+            pairs = [
+                (number[name], i) for i, name in enumerate(ids)
+                if name in number and self.stamps[number[name]] == stamps[i]
+            ]
             if pairs:
                 here, there = (np.array(column) for column in zip(*pairs, strict=True))
                 for name in ("outcome", "seconds", "bits"):
@@ -182,7 +186,7 @@ def prepared(
     workers: int,
 ) -> Impact:
     """The map of a suite: what is on disk, and a run of the tests that are not in it."""
-    impact, mark = Impact(suite.ids, count_of(numbers)), fingerprint(sources)
+    impact, mark = Impact(suite.ids, suite.stamps, count_of(numbers)), fingerprint(sources)
     impact.take(path, mark)
     MapRun(suite, impact, path, mark).go(sources, numbers, live, workers)
     return impact

@@ -88,7 +88,8 @@ def first_line(function: Function) -> int:
 
 def paths_of(parts: Iterable[str]) -> dict[str, list[str]]:
     """The files of each part."""
-    checking = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "pullback/checking").rglob("*.py"))
+    files = sorted((ROOT / "pullback" / "checking").rglob("*.py"))
+    checking = [p.relative_to(ROOT).as_posix() for p in files]
     every = {
         "rules": sorted({path for path, _ in rule_functions()}),
         "laws": [p for p in checking if not p.endswith("__init__.py")],
@@ -97,7 +98,11 @@ def paths_of(parts: Iterable[str]) -> dict[str, list[str]]:
     return {part: every[part] for part in parts}
 
 
-def _of_rules(source: Source, complex_names: set[str]) -> Iterator[tuple[str, Edit, frozenset[str]]]:
+Found = Iterator[tuple[str, Edit, frozenset[str]]]
+"""The function, the edit, and the operations whose rule the function is."""
+
+
+def _of_rules(source: Source, complex_names: set[str]) -> Found:
     for name, function in source.functions:
         kind, names = rule_functions().get((source.path, first_line(function)), ("", frozenset()))
         if kind:
@@ -106,7 +111,7 @@ def _of_rules(source: Source, complex_names: set[str]) -> Iterator[tuple[str, Ed
                 yield name, edit, names
 
 
-def _of_lines(source: Source, part: str) -> Iterator[tuple[str, Edit, frozenset[str]]]:
+def _of_lines(source: Source, part: str) -> Found:
     for name, function in source.functions:
         if (source.path, first_line(function)) in rule_functions():
             continue

@@ -11,9 +11,9 @@ import subprocess
 import sys
 import time
 import warnings
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -36,6 +36,7 @@ class Suite:
         self.ids = [item.nodeid for item in items]
         self.number = {name: i for i, name in enumerate(self.ids)}
         self.quick = {self.number[name] for name in quick_ids if name in self.number}
+        self.stamps = _stamps(items)
         self.unknown = sorted(quick_ids - set(self.ids))
         self._reports = _Reports()
 
@@ -46,7 +47,6 @@ class Suite:
         if printer is not None:
             manager.unregister(printer)
         manager.register(self._reports)
-        os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
     def run(self, number: int, following: int | None, *, full: bool) -> tuple[str, float]:
         """Run a test: "passed", "skipped" or why it failed; and how many seconds it took.
@@ -64,6 +64,14 @@ class Suite:
         except BaseException as error:
             return f"{type(error).__name__} out of the test", time.perf_counter() - start
         return self._reports.outcome(), time.perf_counter() - start
+
+
+def _stamps(items: Sequence[pytest.Item]) -> list[int]:
+    """For each test a checksum of its file: where that changed, the test may do something else."""
+    files = {item.path: 0 for item in items}
+    for path in files:
+        files[path] = zlib.crc32(path.read_bytes())
+    return [files[item.path] for item in items]
 
 
 class _Reports:
