@@ -16,7 +16,7 @@ from tests.mutation.blocks import numbered
 from tests.mutation.crew import Crew, Job
 from tests.mutation.impact import fingerprint, prepared
 from tests.mutation.live import ROOT, Live
-from tests.mutation.mutants import Mutant, all_mutants, all_sources
+from tests.mutation.mutants import PARTS, Mutant, all_mutants, all_sources
 from tests.mutation.suite import QuickIds, Suite, collected, import_frameworks, settle
 from tests.mutation.trial import Bench, Outcome, trials
 
@@ -32,8 +32,9 @@ ENVIRONMENT = {
 def options(argv: list[str]) -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("--only", choices=["rules", "laws", "core"], help="one part of the mutants")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="parts")
     parser.add_argument("--files", nargs="+", default=[], help="words in the paths of files")
+    parser.add_argument("--functions", nargs="+", default=[], help="names of functions in them")
     parser.add_argument("--folders", nargs="+", default=["tests"], help="the tests to be run")
     parser.add_argument("--sample", type=int, default=0, help="so many mutants, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0)
@@ -43,6 +44,7 @@ def options(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--budget", type=float, nargs=2, default=(25.0, 25.0),
                         metavar=("QUICK", "FULL"), help="seconds of tests of each tier")
     parser.add_argument("--report", action="store_true", help="write it into tests/mutation")
+    parser.add_argument("--out", type=Path, default=OUT, help="the folder of the map and outcomes")
     parser.add_argument("-j", dest="workers", type=int, default=2, help="children at a time")
     return parser.parse_args(argv)
 
@@ -86,12 +88,14 @@ class Progress:
 
 def measure(items: list[Any], given: argparse.Namespace, quick: QuickIds) -> None:
     """All of it, with the collected tests."""
-    import_frameworks()
+    import_frameworks(items)
     suite = Suite(items, quick.result())
     sources = all_sources()
     numbers = numbered(sources)
-    parts = [given.only] if given.only else ["rules", "laws", "core"]
-    mutants = all_mutants(sources, parts, given.files, given.sample, given.seed)
+    mutants = all_mutants(
+        sources, given.only, files=given.files, functions=given.functions, sample=given.sample,
+        seed=given.seed,
+    )
     for mutant in mutants:
         mutant.block = numbers[id(mutant.edit.place.statement)]
     for source in sources:
@@ -99,7 +103,7 @@ def measure(items: list[Any], given: argparse.Namespace, quick: QuickIds) -> Non
     live = Live()
     settle()
     print(f"{len(items)} tests, {len(suite.quick)} in the quick tier; {len(mutants)} mutants")
-    impact = prepared(suite, sources, numbers, live, OUT / "impact.npz", given.workers)
+    impact = prepared(suite, sources, numbers, live, given.out / "impact.npz", given.workers)
     if given.map_only:
         return
     bench = Bench(suite, impact, live, *given.budget, quick_only=given.quick_only)
@@ -110,14 +114,15 @@ def try_out(
     bench: Bench, mutants: list[Mutant], mark: str, given: argparse.Namespace
 ) -> None:
     """Try every mutant, and write the report."""
-    progress = Progress(bench, len(mutants), OUT / "outcomes.jsonl", mark, resume=given.resume)
+    path = given.out / "outcomes.jsonl"
+    progress = Progress(bench, len(mutants), path, mark, resume=given.resume)
     crew = Crew(given.workers)
     start = time.monotonic()
     crew.run(progress.watch(trials(bench, mutants)))
     progress.write()
     for error in crew.errors[:5]:
         print(error, file=sys.stderr)
-    folder = ROOT / "tests" / "mutation" if given.report else OUT
+    folder = ROOT / "tests" / "mutation" if given.report else given.out
     report.write(folder, bench, mutants, time.monotonic() - start)
     print(report.summary(bench, mutants))
 

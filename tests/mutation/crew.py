@@ -31,7 +31,10 @@ class Job:
         raise NotImplementedError
 
     def ended(self, how: str) -> list[Job]:
-        """The child is gone: "done", "crashed" or "timed out". Further jobs, to be done next."""
+        """The child is gone: "done", "error" in `work`, "crashed", "timed out".
+
+        Returns further jobs, to be done next.
+        """
         raise NotImplementedError
 
 
@@ -139,6 +142,7 @@ class Crew:
                 child.how = "done"
             elif message[0] == "error":
                 self.errors.append(message[1])
+                child.how = "error"
             else:
                 child.limit = time.monotonic() + child.job.heard(message)
 

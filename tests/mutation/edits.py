@@ -109,6 +109,8 @@ def places(function: Function) -> Iterator[Place]:
 
 
 def _inside(owner: ast.AST, statement: ast.stmt) -> Iterator[Place]:
+    if isinstance(owner, ast.Raise | ast.Assert | ast.JoinedStr):
+        return  # texts of errors are no gradients
     for name, value in ast.iter_fields(owner):
         if name in _UNREAD and isinstance(owner, (*_DEFINITIONS, ast.AnnAssign, ast.arg)):
             continue
@@ -117,8 +119,7 @@ def _inside(owner: ast.AST, statement: ast.stmt) -> Iterator[Place]:
                 continue
             now = node if isinstance(node, ast.stmt) else statement
             yield Place(node, owner, name, index, now)
-            if not isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr):
-                yield from _inside(node, now)
+            yield from _inside(node, now)
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -263,3 +264,13 @@ def at_start(kind: str, function: Function, statement: ast.stmt) -> Edit:
     first = body[skip]
     place = Place(body[skip:], function, "body", None, first)
     return Edit(kind, place, [*body[:skip], statement, *body[skip:]])
+
+
+def unchanged(function: Function) -> Edit:
+    """No change of what a function does: its first parameter is given the value that it has.
+
+    No test may fail on it: one that does is not to be trusted.
+    """
+    name = function.args.args[0].arg
+    same = ast.Assign([ast.Name(name, ast.Store())], ast.Name(name, ast.Load()))
+    return at_start("none", function, same)

@@ -47,14 +47,14 @@ class Source:
         """Compile the tree before any edit."""
         self._old = self.compiled()
 
-    def replace(self, live: Live) -> int:
-        """Give the live functions the code of the edited tree; how many have other code now.
+    def replace(self, live: Live) -> list[tuple[FunctionType, CodeType]]:
+        """Give the live functions the code of the edited tree; those changed, with their old code.
 
         Raises `ValueError` where the new code has other free variables than the old.
         """
         if self._old is None:
             raise RuntimeError(f"{self.path}: `remember` comes before the first edit")
-        new, count = self.compiled(), 0
+        new, changed = self.compiled(), []
         for key, olds in self._old.items():
             for old, fresh in zip(olds, new.get(key, ()), strict=False):
                 if old == fresh:
@@ -62,8 +62,8 @@ class Source:
                 for function in live.of(self.module.__file__, key):
                     if function.__code__ == old:
                         function.__code__ = fresh
-                        count += 1
-        return count
+                        changed.append((function, old))
+        return changed
 
 
 def _inside(code: CodeType) -> Iterator[CodeType]:

@@ -12,7 +12,7 @@ from functools import cache
 import pullback.ops
 from pullback.core.op import OPS
 from tests.mutation.acting import rules_of
-from tests.mutation.edits import LINES, Edit, Function, edits, yields_nothing
+from tests.mutation.edits import LINES, Edit, Function, edits, unchanged, yields_nothing
 from tests.mutation.live import ROOT, Source
 from tests.mutation.rules import edits_of_rule
 
@@ -25,8 +25,11 @@ CORE = [
 ]
 """Pull, push, recording, in-place writes and the matching of overrides."""
 
-CAPS = {"core": 45, "laws": 30}
-"""At most so many mutants of the lines of a file, and of a law's file."""
+PARTS = ("rules", "laws", "core", "control")
+"""Control: rules in which nothing is changed, and which no test may kill."""
+
+CAPS = {"core": 40, "laws": 25, "control": 1}
+"""At most so many mutants of a file."""
 
 
 @dataclass
@@ -34,7 +37,7 @@ class Mutant:
     """One edit of one function.
 
     id       file:line:column:kind, with a number where several are the same
-    part     "rules", "laws" or "core"
+    part     one of `PARTS`
     before, after   the edited statement, as code
     block    the number of the block in which it stands
     names    of the operations whose rule it is
@@ -95,6 +98,7 @@ def paths_of(parts: Iterable[str]) -> dict[str, list[str]]:
         "laws": [p for p in checking if not p.endswith("__init__.py")],
         "core": [f"pullback/{name}" for name in CORE],
     }
+    every["control"] = every["rules"]
     return {part: every[part] for part in parts}
 
 
@@ -109,6 +113,13 @@ def _of_rules(source: Source, complex_names: set[str]) -> Found:
             of_complex = bool(names & complex_names)
             for edit in edits_of_rule(function, kind, of_complex):
                 yield name, edit, names
+
+
+def _of_control(source: Source) -> Found:
+    for name, function in source.functions:
+        kind, names = rule_functions().get((source.path, first_line(function)), ("", frozenset()))
+        if kind and function.args.args:
+            yield name, unchanged(function), names
 
 
 def _of_lines(source: Source, part: str) -> Found:
@@ -139,11 +150,21 @@ def _capped(found: list[Mutant], cap: int, seed: str) -> list[Mutant]:
     return sorted(taken, key=lambda m: order[id(m)])
 
 
-def mutants_of(source: Source, part: str, complex_names: set[str]) -> list[Mutant]:
-    """The mutants of one file, each with a name of its own."""
-    of = _of_rules(source, complex_names) if part == "rules" else _of_lines(source, part)
+def _found(source: Source, part: str, complex_names: set[str]) -> Found:
+    if part == "rules":
+        return _of_rules(source, complex_names)
+    return _of_control(source) if part == "control" else _of_lines(source, part)
+
+
+def mutants_of(
+    source: Source, part: str, complex_names: set[str], names_of_functions: Iterable[str] = ()
+) -> list[Mutant]:
+    """The mutants of one file, or of the functions of some names in it; each has its own name."""
+    of, wanted = _found(source, part, complex_names), set(names_of_functions)
     made, count = [], dict[str, int]()
     for function, edit, names in of:
+        if wanted and function not in wanted:
+            continue
         node = edit.place.statement if isinstance(edit.place.node, list) else edit.place.node
         key = f"{source.path}:{node.lineno}:{node.col_offset}:{edit.kind}"
         count[key] = count.get(key, 0) + 1
@@ -156,18 +177,19 @@ def mutants_of(source: Source, part: str, complex_names: set[str]) -> list[Mutan
 
 def all_sources() -> list[Source]:
     """The files of every part, each once; in an order that does not depend on options."""
-    paths = [path for found in paths_of(("rules", "laws", "core")).values() for path in found]
+    paths = [path for found in paths_of(PARTS).values() for path in found]
     return [Source(path) for path in dict.fromkeys(paths)]
 
 
 def all_mutants(
-    sources: Iterable[Source], parts: Iterable[str], files: Iterable[str] = (), sample: int = 0,
-    seed: int = 0,
+    sources: Iterable[Source], parts: Iterable[str], *, files: Iterable[str] = (),
+    functions: Iterable[str] = (), sample: int = 0, seed: int = 0,
 ) -> list[Mutant]:
     """The mutants of some parts.
 
-    files   if given, only files whose paths hold one of these words
-    sample  if given, so many mutants of all, drawn with the seed
+    files      if given, only files whose paths hold one of these words
+    functions  if given, only functions of these names
+    sample     if given, so many mutants of all, drawn with the seed
     """
     complex_names, words, found = _complex_names(), tuple(files), []
     by_path = {source.path: source for source in sources}
@@ -175,7 +197,7 @@ def all_mutants(
         for path in paths:
             if words and not any(word in path for word in words):
                 continue
-            made = mutants_of(by_path[path], part, complex_names)
+            made = mutants_of(by_path[path], part, complex_names, functions)
             if part in CAPS:
                 made = _capped(made, CAPS[part], f"{seed} {path}")
             found += made

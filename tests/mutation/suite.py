@@ -149,11 +149,16 @@ class QuickIds:
         return found
 
 
-def import_frameworks() -> None:
-    """Import what tests import, so that no child has to."""
+def import_frameworks(items: Sequence[pytest.Item]) -> None:
+    """Import what the tests import, so that no child has to."""
+    paths = {item.path for item in items}
+    paths |= {folder / "conftest.py" for path in list(paths) for folder in path.parents}
+    texts = [path.read_text(encoding="utf-8") for path in paths if path.exists()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in FRAMEWORKS:
+            if not any(name in text for text in texts):
+                continue
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections import Counter, defaultdict
@@ -45,7 +46,8 @@ class Outcome:
 class Bench:
     """What all trials share: the tests, the map, and which tests have killed before.
 
-    quick_budget, full_budget   seconds of tests of a tier, after which a mutant has survived it
+    quick_budget, full_budget   seconds of computing for the tests of a tier, after which a mutant
+                                has survived it
     """
 
     suite: Suite
@@ -114,10 +116,10 @@ def act(mutant: Mutant, live: Live) -> str:
     vars(mutant.source.module).update(HELPERS)
     mutant.edit.apply()
     try:
-        count = mutant.source.replace(live)
+        changed = mutant.source.replace(live)
     except (ValueError, SyntaxError) as error:
         return str(error)
-    if not count:
+    if not changed:
         return "no function has other code"
     if mutant.part == "rules":
         refresh()
@@ -160,10 +162,10 @@ class Trial(Job):
 
     def _run(self, tier: str, numbers: Any, budget: float, say: Say) -> bool:
         """Run tests until one fails; whether one did."""
-        suite, end = self.bench.suite, time.monotonic() + budget
+        suite, end = self.bench.suite, time.process_time() + budget
         order = self.bench.order(self.mutant, numbers, budget)
-        for number, following in zip(order, [*order[1:], None], strict=True):
-            if time.monotonic() > end:
+        for number, following in itertools.zip_longest(order, order[1:]):
+            if time.process_time() > end:
                 say(["cut", tier])
                 return False
             say(["run", tier, number])
@@ -195,7 +197,9 @@ class Trial(Job):
         self.running = tier, number
 
     def ended(self, how: str) -> list[Job]:
-        if how != "done" and self.found is None and self.running is not None:
+        if how == "error":
+            self.found = Outcome(self.mutant.id, "inapplicable", why="an error of this tool")
+        elif how != "done" and self.found is None and self.running is not None:
             self._die(*self.running, how)
         found = self.found or Outcome(
             self.mutant.id, "survived", cut=self.cut["quick"] or self.cut["full"]
