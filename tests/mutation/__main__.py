@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.mutation import report
-from tests.mutation.blocks import numbered
 from tests.mutation.crew import Crew, Job
-from tests.mutation.impact import fingerprint, prepared
+from tests.mutation.impact import Plan, prepared
 from tests.mutation.live import ROOT, Live
-from tests.mutation.mutants import PARTS, Mutant, all_mutants, all_sources
+from tests.mutation.mutants import PARTS, Mutant, all_mutants, all_sources, chosen
 from tests.mutation.suite import QuickIds, Suite, collected, import_frameworks, settle
 from tests.mutation.trial import Bench, Outcome, trials
 
@@ -91,23 +90,22 @@ def measure(items: list[Any], given: argparse.Namespace, quick: QuickIds) -> Non
     import_frameworks(items)
     suite = Suite(items, quick.result())
     sources = all_sources()
-    numbers = numbered(sources)
-    mutants = all_mutants(
-        sources, given.only, files=given.files, functions=given.functions, sample=given.sample,
-        seed=given.seed,
+    plan = Plan(sources, all_mutants(sources))
+    mutants = chosen(
+        plan.mutants, parts=given.only, files=given.files, functions=given.functions,
+        sample=given.sample, seed=given.seed,
     )
-    for mutant in mutants:
-        mutant.block = numbers[id(mutant.edit.place.statement)]
     for source in sources:
         source.remember()
     live = Live()
     settle()
-    print(f"{len(items)} tests, {len(suite.quick)} in the quick tier; {len(mutants)} mutants")
-    impact = prepared(suite, sources, numbers, live, given.out / "impact.npz", given.workers)
+    print(f"{len(items)} tests, {len(suite.quick)} in the quick tier; {len(mutants)} mutants of "
+          f"{len(plan.mutants)}", flush=True)
+    impact = prepared(suite, plan, live, given.out / "impact.npz", given.workers)
     if given.map_only:
         return
     bench = Bench(suite, impact, live, *given.budget, quick_only=given.quick_only)
-    try_out(bench, mutants, fingerprint(sources), given)
+    try_out(bench, mutants, plan.mark, given)
 
 
 def try_out(

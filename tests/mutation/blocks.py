@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
 
-from tests.mutation.edits import _is_text
+from tests.mutation.edits import is_text
 from tests.mutation.live import Live, Source
+from tests.mutation.probes import WEAK, Probe, comparing
 
 HIT = "__mutation_hit__"
 """The name, put into each module, of the function that is told of a block."""
@@ -51,22 +51,28 @@ def count_of(numbers: dict[int, int]) -> int:
     return max(numbers.values(), default=-1) + 1
 
 
-def instrument(sources: list[Source], numbers: dict[int, int], live: Live, hit: Any) -> None:
-    """Make every block of the functions call `hit(number)` first."""
+def instrument(
+    sources: list[Source], numbers: dict[int, int], probes: list[Probe], live: Live, hits: set[int]
+) -> None:
+    """Make every block note its number when it is entered, and every probe what differs."""
+    for probe in probes:
+        probe.put()
+    weak = comparing(hits)
     for source in sources:
         for _, function in source.functions:
-            _tell(function.body, numbers)
-        vars(source.module)[HIT] = hit
+            tell(function.body, numbers)
+        vars(source.module).update({HIT: hits.add, WEAK: weak})
         source.replace(live)
 
 
-def _tell(body: list[ast.stmt], numbers: dict[int, int]) -> None:
+def tell(body: list[ast.stmt], numbers: dict[int, int]) -> None:
+    """Put a call before each block of some statements."""
     last = -1
     for statement in list(body):
         for inner in bodies(statement):
-            _tell(inner, numbers)
+            tell(inner, numbers)
         number = numbers[id(statement)]
-        if number != last and not (_is_text(statement) and statement is body[0]):
+        if number != last and not (is_text(statement) and statement is body[0]):
             call = ast.Call(ast.Name(HIT, ast.Load()), [ast.Constant(number)], [])
             told = ast.copy_location(ast.Expr(call), statement)
             body.insert(body.index(statement), ast.fix_missing_locations(told))

@@ -62,6 +62,8 @@ class Edit:
         before = _short(self.place.statement)
         if self.kind in ("deleted", "return"):
             return before, {"deleted": "pass", "return": "return None"}[self.kind]
+        if isinstance(self.place.node, ast.expr) and len(before) > 90:
+            return _short(self.place.node), _short(self.new)
         self.apply()
         try:
             changed = self.place.statement
@@ -103,7 +105,7 @@ def functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
 def places(function: Function) -> Iterator[Place]:
     """Every place in a function's body, and in those of the functions inside it."""
     for i, statement in enumerate(function.body):
-        if not _is_text(statement):
+        if not is_text(statement):
             yield Place(statement, function, "body", i, statement)
             yield from _inside(statement, statement)
 
@@ -115,7 +117,7 @@ def _inside(owner: ast.AST, statement: ast.stmt) -> Iterator[Place]:
         if name in _UNREAD and isinstance(owner, (*_DEFINITIONS, ast.AnnAssign, ast.arg)):
             continue
         for index, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if not isinstance(node, ast.AST) or _is_text(node):
+            if not isinstance(node, ast.AST) or is_text(node):
                 continue
             now = node if isinstance(node, ast.stmt) else statement
             yield Place(node, owner, name, index, now)
@@ -125,7 +127,7 @@ def _inside(owner: ast.AST, statement: ast.stmt) -> Iterator[Place]:
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def _is_text(node: Any) -> bool:
+def is_text(node: Any) -> bool:
     """Whether it is a docstring, or another constant that stands alone."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
@@ -136,7 +138,18 @@ def _is_text(node: Any) -> bool:
 def negated_test(place: Place) -> Iterator[Any]:
     """`if a` to `if not a`, and `while`, and `x if a else y`."""
     if place.field == "test" and isinstance(place.owner, ast.If | ast.While | ast.IfExp):
-        yield ast.UnaryOp(ast.Not(), place.node)
+        node = place.node
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            yield node.operand
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and _is_exact(node.ops[0]):
+            yield ast.Compare(node.left, [_COMPARISONS[type(node.ops[0])]()], node.comparators)
+        else:
+            yield ast.UnaryOp(ast.Not(), node)
+
+
+def _is_exact(operator: ast.cmpop) -> bool:
+    """Whether the other comparison is the negation."""
+    return not isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE)
 
 
 _COMPARISONS: dict[type, type] = {
@@ -150,7 +163,7 @@ def other_comparison(place: Place) -> Iterator[Any]:
     if not isinstance(place.node, ast.Compare):
         return
     for i, operator in enumerate(place.node.ops):
-        if place.field == "test" and not isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+        if place.field == "test" and _is_exact(operator) and len(place.node.ops) == 1:
             continue  # as the negated test
         new = copy.copy(place.node)
         new.ops = [*new.ops[:i], _COMPARISONS[type(operator)](), *new.ops[i + 1 :]]
@@ -260,7 +273,7 @@ def yields_nothing(function: Function) -> Iterator[Edit]:
 def at_start(kind: str, function: Function, statement: ast.stmt) -> Edit:
     """A statement before the first of a function, behind its docstring."""
     body = function.body
-    skip = 1 if _is_text(body[0]) and len(body) > 1 else 0
+    skip = 1 if is_text(body[0]) and len(body) > 1 else 0
     first = body[skip]
     place = Place(body[skip:], function, "body", None, first)
     return Edit(kind, place, [*body[:skip], statement, *body[skip:]])

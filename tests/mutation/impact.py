@@ -8,14 +8,17 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.mutation.blocks import count_of, instrument
+from tests.mutation.blocks import count_of, instrument, numbered
 from tests.mutation.crew import Crew, Job, Say
 from tests.mutation.live import Live, Source
+from tests.mutation.mutants import Mutant
+from tests.mutation.probes import probes_of
 from tests.mutation.suite import Suite
 
 NOT_RUN, PASSED, SKIPPED, FAILED, HUNG = range(5)
@@ -26,25 +29,42 @@ LIMIT = 60.0
 """Seconds after which a test without any mutant counts as hanging."""
 
 
-def fingerprint(sources: Sequence[Source]) -> str:
-    """Of the texts of the files: a map of other texts is of no use."""
-    return hashlib.sha256("\0".join(s.path + s.text for s in sources).encode()).hexdigest()
+@dataclass
+class Plan:
+    """What the run for the map notes: the blocks of files, and the probes of mutants.
+
+    columns  how many numbers there are
+    mark     a fingerprint: a map of other texts, or of other mutants, is of no use
+    """
+
+    sources: list[Source]
+    mutants: list[Mutant]
+
+    def __post_init__(self) -> None:
+        self.numbers = numbered(self.sources)
+        first = count_of(self.numbers)
+        for mutant in self.mutants:
+            mutant.block = self.numbers[id(mutant.edit.place.statement)]
+        self.probes = probes_of(self.mutants, first)
+        self.columns = first + sum(len(probe.edits) for probe in self.probes)
+        parts = [s.path + s.text for s in self.sources] + [m.id for m in self.mutants]
+        self.mark = hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 class Impact:
-    """For each test its outcome without mutants, its seconds, and the blocks that it enters.
+    """For each test its outcome without mutants, its seconds, and what it enters.
 
-    bits   a row a test: a bit a block
+    bits   a row for each test: a bit for each block and probe
     """
 
-    def __init__(self, ids: Sequence[str], stamps: Sequence[int], blocks: int) -> None:
+    def __init__(self, ids: Sequence[str], stamps: Sequence[int], columns: int) -> None:
         self.ids, self.stamps = list(ids), np.array(stamps, np.int64)
         self.outcome = np.zeros(len(ids), np.uint8)
         self.seconds = np.zeros(len(ids), np.float32)
-        self.bits = np.zeros((len(ids), (blocks + 7) // 8), np.uint8)
+        self.bits = np.zeros((len(ids), (columns + 7) // 8), np.uint8)
 
     def entering(self, block: int) -> Any:
-        """The numbers of the tests that pass and enter a block."""
+        """The numbers of the tests that pass and enter a block, or differ at a probe."""
         column = self.bits[:, block // 8] & (128 >> block % 8)
         return np.flatnonzero((column != 0) & (self.outcome == PASSED))
 
@@ -125,8 +145,8 @@ class Chunk(Job):
 class MapRun:
     """One instrumented run of the tests of which the map knows nothing yet."""
 
-    def __init__(self, suite: Suite, impact: Impact, path: Path, mark: str) -> None:
-        self.suite, self.impact, self.path, self.mark = suite, impact, path, mark
+    def __init__(self, suite: Suite, impact: Impact, path: Path, plan: Plan) -> None:
+        self.suite, self.impact, self.path, self.plan = suite, impact, path, plan
         self.hits: set[int] = set()
         self.failed: dict[str, str] = {}
         self.done, self.total, self.start = 0, 0, time.monotonic()
@@ -141,12 +161,12 @@ class MapRun:
         now = time.monotonic()
         if now - self.saved > 120:
             self.saved = now
-            self.impact.save(self.path, self.mark)
+            self.impact.save(self.path, self.plan.mark)
             print(f"map: {self.done} of {self.total} tests, {now - self.start:.0f} s", flush=True)
 
-    def go(self, sources: list[Source], numbers: dict[int, int], live: Live, workers: int) -> None:
+    def go(self, live: Live, workers: int) -> None:
         """Run them in a child of this process, which alone has the instrumented code."""
-        todo = np.flatnonzero(self.impact.outcome == NOT_RUN).tolist()
+        plan, todo = self.plan, np.flatnonzero(self.impact.outcome == NOT_RUN).tolist()
         if not todo:
             return
         self.total = len(todo)
@@ -156,10 +176,10 @@ class MapRun:
         if pid == 0:
             status = 1
             try:
-                instrument(sources, numbers, live, self.hits.add)
+                instrument(plan.sources, plan.numbers, plan.probes, live, self.hits)
                 crew = Crew(workers, LIMIT)
                 crew.run(self._chunks(todo))
-                self.impact.save(self.path, self.mark)
+                self.impact.save(self.path, self.plan.mark)
                 self._report(crew)
                 status = 0
             finally:
@@ -167,7 +187,7 @@ class MapRun:
                 os._exit(status)
         if os.waitpid(pid, 0)[1]:
             raise SystemExit("the map could not be made")
-        self.impact.take(self.path, self.mark)
+        self.impact.take(self.path, self.plan.mark)
 
     def _chunks(self, todo: list[int]) -> Iterator[Job]:
         return (Chunk(self, todo[i : i + CHUNK]) for i in range(0, len(todo), CHUNK))
@@ -181,12 +201,9 @@ class MapRun:
             print(error)
 
 
-def prepared(
-    suite: Suite, sources: list[Source], numbers: dict[int, int], live: Live, path: Path,
-    workers: int,
-) -> Impact:
+def prepared(suite: Suite, plan: Plan, live: Live, path: Path, workers: int) -> Impact:
     """The map of a suite: what is on disk, and a run of the tests that are not in it."""
-    impact, mark = Impact(suite.ids, suite.stamps, count_of(numbers)), fingerprint(sources)
-    impact.take(path, mark)
-    MapRun(suite, impact, path, mark).go(sources, numbers, live, workers)
+    impact = Impact(suite.ids, suite.stamps, plan.columns)
+    impact.take(path, plan.mark)
+    MapRun(suite, impact, path, plan).go(live, workers)
     return impact

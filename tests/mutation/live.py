@@ -79,12 +79,16 @@ class Live:
     def __init__(self, package: str = "pullback") -> None:
         folder = str(ROOT / package)
         self._found: dict[tuple[str, Key], list[FunctionType]] = defaultdict(list)
+        frozen = gc.get_freeze_count()
+        gc.unfreeze()  # what is frozen is not listed
         for thing in gc.get_objects():
             if type(thing) is FunctionType and thing.__code__.co_filename.startswith(folder):
                 code = thing.__code__
                 self._found[
                     code.co_filename, (code.co_qualname, code.co_firstlineno)
                 ].append(thing)
+        if frozen:
+            gc.freeze()
 
     def of(self, file: str, key: Key) -> list[FunctionType]:
         """The functions made from one definition."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
 import pullback.ops
 from pullback.core.op import OPS
@@ -38,8 +38,7 @@ class Mutant:
 
     id       file:line:column:kind, with a number where several are the same
     part     one of `PARTS`
-    before, after   the edited statement, as code
-    block    the number of the block in which it stands
+    block    the number of the block in which it stands, or of its own probe
     names    of the operations whose rule it is
     """
 
@@ -48,14 +47,17 @@ class Mutant:
     source: Source
     function: str
     edit: Edit
-    before: str = ""
-    after: str = ""
     block: int = -1
     names: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def kind(self) -> str:
         return self.edit.kind
+
+    @cached_property
+    def text(self) -> tuple[str, str]:
+        """The edited statement before and after, as code."""
+        return self.edit.text()
 
 
 @cache
@@ -156,22 +158,15 @@ def _found(source: Source, part: str, complex_names: set[str]) -> Found:
     return _of_control(source) if part == "control" else _of_lines(source, part)
 
 
-def mutants_of(
-    source: Source, part: str, complex_names: set[str], names_of_functions: Iterable[str] = ()
-) -> list[Mutant]:
-    """The mutants of one file, or of the functions of some names in it; each has its own name."""
-    of, wanted = _found(source, part, complex_names), set(names_of_functions)
+def mutants_of(source: Source, part: str, complex_names: set[str]) -> list[Mutant]:
+    """The mutants of one file, each with a name of its own."""
     made, count = [], dict[str, int]()
-    for function, edit, names in of:
-        if wanted and function not in wanted:
-            continue
+    for function, edit, names in _found(source, part, complex_names):
         node = edit.place.statement if isinstance(edit.place.node, list) else edit.place.node
         key = f"{source.path}:{node.lineno}:{node.col_offset}:{edit.kind}"
         count[key] = count.get(key, 0) + 1
         key += f"#{count[key]}" if count[key] > 1 else ""
-        before, after = edit.text()
-        if before != after:
-            made.append(Mutant(key, part, source, function, edit, before, after, names=names))
+        made.append(Mutant(key, part, source, function, edit, names=names))
     return made
 
 
@@ -181,27 +176,36 @@ def all_sources() -> list[Source]:
     return [Source(path) for path in dict.fromkeys(paths)]
 
 
-def all_mutants(
-    sources: Iterable[Source], parts: Iterable[str], *, files: Iterable[str] = (),
-    functions: Iterable[str] = (), sample: int = 0, seed: int = 0,
+def all_mutants(sources: Iterable[Source]) -> list[Mutant]:
+    """Every mutant of every part; far too many to be tried."""
+    complex_names, by_path = _complex_names(), {source.path: source for source in sources}
+    return [
+        mutant for part, paths in paths_of(PARTS).items() for path in paths
+        for mutant in mutants_of(by_path[path], part, complex_names)
+    ]
+
+
+def chosen(
+    mutants: Iterable[Mutant], *, parts: Sequence[str] = PARTS, files: Sequence[str] = (),
+    functions: Sequence[str] = (), sample: int = 0, seed: int = 0,
 ) -> list[Mutant]:
-    """The mutants of some parts.
+    """The mutants to be tried.
 
     files      if given, only files whose paths hold one of these words
     functions  if given, only functions of these names
     sample     if given, so many mutants of all, drawn with the seed
     """
-    complex_names, words, found = _complex_names(), tuple(files), []
-    by_path = {source.path: source for source in sources}
-    for part, paths in paths_of(parts).items():
-        for path in paths:
-            if words and not any(word in path for word in words):
-                continue
-            made = mutants_of(by_path[path], part, complex_names, functions)
-            if part in CAPS:
-                made = _capped(made, CAPS[part], f"{seed} {path}")
-            found += made
+    groups: dict[tuple[str, str], list[Mutant]] = {}
+    for mutant in mutants:
+        path = mutant.source.path
+        if mutant.part in parts and (not files or any(word in path for word in files)) and (
+            not functions or mutant.function in functions
+        ):
+            groups.setdefault((mutant.part, path), []).append(mutant)
+    found = []
+    for (part, path), group in groups.items():
+        found += _capped(group, CAPS[part], f"{seed} {path}") if part in CAPS else group
     if sample and sample < len(found):
-        chosen = set(random.Random(seed).sample(range(len(found)), sample))
-        found = [m for i, m in enumerate(found) if i in chosen]
+        drawn = set(random.Random(seed).sample(range(len(found)), sample))
+        found = [m for i, m in enumerate(found) if i in drawn]
     return found

@@ -58,7 +58,7 @@ def _table(
 
 
 def _line(mutant: Mutant, outcome: Outcome) -> str:
-    changed = f"`{_code(mutant.before)}` → `{_code(mutant.after)}`"
+    changed = f"`{_code(mutant.text[0])}` → `{_code(mutant.text[1])}`"
     killer = f"; killed by `{_code(outcome.test)}`" if outcome.test else ""
     cut = "; some tests were not run" if outcome.cut else ""
     return f"- `{mutant.id}` in `{mutant.function}`: {changed}{killer}{cut}"

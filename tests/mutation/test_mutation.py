@@ -10,13 +10,14 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pullback as pb
-from tests.mutation import blocks
+from tests.mutation import blocks, probes
 from tests.mutation.acting import HELPERS, refresh
 from tests.mutation.edits import LINES, Edit, edits, functions, yields_nothing
 from tests.mutation.live import ROOT, Live, Source
@@ -46,6 +47,8 @@ def changed(function: Any, found: Iterator[Edit]) -> list[str]:
     ("test", "x = a if b else c", ["x = a if not b else c"]),
     ("comparison", "x = a < b", ["x = a <= b"]),
     ("comparison", "x = a == b is c", ["x = a != b is c", "x = a == b is not c"]),
+    ("test", "if a is None: pass", ["if a is not None:\n    pass"]),
+    ("test", "if not a: pass", ["if a:\n    pass"]),
     ("comparison", "if a is None: pass", []),  # as the negated test
     ("comparison", "if a >= 0: pass", ["if a > 0:\n    pass"]),
     ("connective", "x = a and b or c", ["x = (a and b) and c", "x = (a or b) or c"]),
@@ -181,12 +184,43 @@ def test_blocks_tell_which_statements_run_together() -> None:
     numbers = blocks.numbered([text])
     assert blocks.count_of(numbers) == 4
     for _, function in text.functions:
-        blocks._tell(function.body, numbers)
+        blocks.tell(function.body, numbers)
     entered: list[int] = []
     names: dict[str, Any] = {blocks.HIT: entered.append}
     exec(compile(text.tree, "text", "exec"), names)
     assert names["f"](0) == 4
     assert entered == [0, 2, 3]
+
+
+def test_a_probe_notes_where_a_mutant_differs() -> None:
+    function = function_of("""
+        def f(a, b):
+            if len(a) > 1 and b:
+                return b[0]
+    """)
+    source: Any = SimpleNamespace(functions=[("f", function)])
+    mutants = [
+        Mutant(edit.kind, "core", source, "f", edit)
+        for edit in edits(function, LINES) if edit.kind in ("comparison", "connective", "constant")
+    ]
+    for probe in probes.probes_of(mutants, 0):
+        probe.put()
+    hits: set[int] = set()
+    names: dict[str, Any] = {probes.WEAK: probes.comparing(hits)}
+    exec(compile(ast.Module([function], []), "text", "exec"), names)
+    number = {m.kind + str(m.edit.place.node.lineno): m.block for m in mutants}
+    assert len(number) == len(mutants) == 4
+
+    def noted(*args: Any) -> list[str]:
+        hits.clear()
+        names["f"](*args)
+        return sorted(kind for kind, k in number.items() if k in hits)
+
+    assert noted([], []) == []
+    assert noted([], [7]) == ["connective3"]
+    assert noted([1], [7]) == ["comparison3", "connective3"]
+    assert noted([1, 2], [7]) == ["constant3", "constant4"]
+    assert noted([1, 2, 3], [7, 7]) == []
 
 
 @pytest.mark.full
