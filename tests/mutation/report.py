@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from tests.mutation.mutants import Mutant
 from tests.mutation.trial import Bench, Outcome
@@ -90,7 +91,7 @@ def text(bench: Bench, mutants: list[Mutant], seconds: float) -> str:
         *_table("file", mutants, found, lambda m: m.source.path.removeprefix("pullback/")),
         *_list("Killed by the full tier only", "full", mutants, found),
         *_list("Survivors of both", "survived", mutants, found),
-        *_list("Entered by no test", "unreached", mutants, found),
+        *_list("Entered by no test, or of the same value in all", "unreached", mutants, found),
         f"## Tests that fail without a mutant, left out ({len(bench.left_out)})", "",
         *(f"- `{bench.suite.ids[n]}`: {_code(why)}" for n, why in sorted(bench.left_out.items())),
         "",
@@ -98,16 +99,19 @@ def text(bench: Bench, mutants: list[Mutant], seconds: float) -> str:
     return "\n".join(lines)
 
 
+def _results(bench: Bench, mutants: list[Mutant]) -> dict[str, Any]:
+    """How each mutant ended; with the test, where only the full tier has one."""
+    found = [bench.outcomes[m.id] for m in mutants if m.id in bench.outcomes]
+    made: dict[str, Any] = {how: [o.id for o in found if o.how == how] for how in HOWS}
+    made["full"] = {o.id: o.test for o in found if o.how == "full"}
+    return made
+
+
 def write(folder: Path, bench: Bench, mutants: list[Mutant], seconds: float) -> None:
     """Write `survivors.md`, and `results.json` if it is small."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "survivors.md").write_text(text(bench, mutants, seconds), encoding="utf-8")
-    results = json.dumps({
-        how: {
-            m.id: bench.outcomes[m.id].test for m in mutants
-            if m.id in bench.outcomes and bench.outcomes[m.id].how == how
-        } for how in HOWS
-    }, indent=0)
+    results = json.dumps(_results(bench, mutants), indent=0)
     path = folder / "results.json"
     path.unlink(missing_ok=True)
     if len(results) < _LARGEST:

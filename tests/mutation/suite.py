@@ -14,6 +14,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,11 @@ LEFT_OUT = ("tests/house", "tests/cli", "tests/mutation", "tests/test_demo.py",
 
 
 class Suite:
-    """The collected tests: `items` of the full tier, `quick` those of the quick one, by number."""
+    """The collected tests: `items` of the full tier, `quick` those of the quick one, by number.
+
+    deeper   of the quick ones those that draw more examples in the full tier, with their settings
+             in both
+    """
 
     def __init__(self, items: Sequence[pytest.Item], quick_ids: set[str]) -> None:
         self.items = list(items)
@@ -38,6 +43,7 @@ class Suite:
         self.quick = {self.number[name] for name in quick_ids if name in self.number}
         self.stamps = _stamps(items)
         self.unknown = sorted(quick_ids - set(self.ids))
+        self.deeper = {n: both for n in self.quick if (both := _settings(self.items[n]))}
         self._reports = _Reports()
 
     def ready(self) -> None:
@@ -57,6 +63,8 @@ class Suite:
         item = self.items[number]
         after = None if following is None else self.items[following]
         tier.FULL = full
+        if number in self.deeper:
+            item.obj._hypothesis_internal_use_settings = self.deeper[number][full]
         self._reports.found.clear()
         start = time.perf_counter()
         try:
@@ -72,6 +80,19 @@ def _stamps(items: Sequence[pytest.Item]) -> list[int]:
     for path in files:
         files[path] = zlib.crc32(path.read_bytes())
     return [files[item.path] for item in items]
+
+
+def _settings(item: Any) -> tuple[Any, Any] | None:
+    """Hypothesis's settings of a test in the two tiers, if `tier.examples` tells them apart."""
+    now = getattr(item.obj, "_hypothesis_internal_use_settings", None)
+    if now is None or getattr(item.module, "examples", None) is not tier.examples:
+        return None
+    from hypothesis import settings
+
+    tier.FULL = False
+    fewer = tier.examples(now.max_examples)
+    tier.FULL = True
+    return settings(now, max_examples=fewer), now
 
 
 class _Reports:

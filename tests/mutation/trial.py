@@ -25,7 +25,8 @@ class Outcome:
     """What became of a mutant.
 
     how      "quick", "full": killed by that tier; "survived"; "unreached": no test enters its
-             block; "inapplicable": the code cannot be replaced, or is the same
+             block, or its expression has the same value in all; "inapplicable": the code cannot
+             be replaced, or is the same
     test     which test killed it; why: the error's first line
     cut      the budget ended before the tests did
     """
@@ -158,7 +159,8 @@ class Trial(Job):
         if self._run("quick", usable[quick], budget, say):
             return
         if not self.rest and not bench.quick_only:
-            self._run("full", usable[~quick], bench.full_budget, say)
+            more = ~quick | np.isin(usable, list(bench.suite.deeper))
+            self._run("full", usable[more], bench.full_budget, say)
 
     def _run(self, tier: str, numbers: Any, budget: float, say: Say) -> bool:
         """Run tests until one fails; whether one did."""
