@@ -9,15 +9,15 @@ READY  := $(VENV)/ready
 .PHONY: help demo test test-all mutants gpu bench docs lint clean
 
 help:
-	@echo "make demo    train a binarised network on digits, twice (under a minute)"
-	@echo "make test    run the quick tests (under two minutes)"
+	@echo "make demo      train a binarised network on digits, twice (under a minute)"
+	@echo "make test      run the quick tests (under two minutes)"
 	@echo "make test-all  install the frameworks, run every test (under twenty minutes)"
-	@echo "make mutants  measure which mistakes the quick tests find (half an hour)"
-	@echo "make gpu     run the operations on a GPU, with what is installed; needs no network"
-	@echo "make bench   compare the speed with the frameworks that are installed"
-	@echo "make docs    build the documentation into out/site, to be opened from disk"
-	@echo "make lint    run the linter and the type checker"
-	@echo "make clean   remove what the other targets made"
+	@echo "make mutants   measure which mistakes the quick tests find (half an hour)"
+	@echo "make gpu       run the operations on a GPU, with what is installed; needs no network"
+	@echo "make bench     compare the speed with the frameworks that are installed"
+	@echo "make docs      build the documentation into out/site, to be opened from disk"
+	@echo "make lint      run the linter and the type checker"
+	@echo "make clean     remove what the other targets made"
 
 demo: $(READY)-demo
 	$(BIN)/python examples/binarised_digits.py
