@@ -24,8 +24,12 @@ OUT = ROOT / "out" / "mutation"
 ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
     "TF_CPP_MIN_LOG_LEVEL": "3", "PULLBACK_TESTS_TURN": "0",
+    "JAX_COMPILATION_CACHE_DIR": str(OUT / "jax"),
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
 }
-"""No threads that a fork would lose; the same share of the rotating cases in every run."""
+"""No threads that a fork would lose; the same share of the rotating cases in every run; and what
+JAX compiles in one child is there for the next."""
 
 
 def options(argv: list[str]) -> argparse.Namespace:

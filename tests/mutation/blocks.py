@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tests.mutation.edits import is_text
 from tests.mutation.live import Live, Source
-from tests.mutation.probes import WEAK, Probe, comparing
+from tests.mutation.probes import SAFE, WEAK, Probe, comparing, plain
 
 HIT = "__mutation_hit__"
 """The name, put into each module, of the function that is told of a block."""
@@ -61,7 +61,7 @@ def instrument(
     for source in sources:
         for _, function in source.functions:
             tell(function.body, numbers)
-        vars(source.module).update({HIT: hits.add, WEAK: weak})
+        vars(source.module).update({HIT: hits.add, WEAK: weak, SAFE: plain})
         source.replace(live)
 
 

@@ -23,9 +23,9 @@ from tests.mutation.suite import Suite
 
 NOT_RUN, PASSED, SKIPPED, FAILED, HUNG = range(5)
 _OUTCOMES = {"passed": PASSED, "skipped": SKIPPED}
-CHUNK = 200
-"""Tests to a child: few enough that one that hangs costs little."""
-LIMIT = 60.0
+CHUNK = 1000
+"""Tests for each child: what one compiles, the next need not."""
+LIMIT = 120.0
 """Seconds after which a test without any mutant counts as hanging."""
 
 

@@ -12,23 +12,26 @@ import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy
+
 from tests.mutation.edits import Edit, Place, places
 from tests.mutation.mutants import Mutant
 
 WEAK = "__mutation_weak__"
 """The name, put into each module, of the function that compares the values."""
 
+SAFE = "__mutation_safe__"
+"""The name of the function that lets only plain values into an operator of a variant."""
+
 _PURE = (
     ast.Name, ast.Attribute, ast.Subscript, ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp,
-    ast.Constant, ast.IfExp, ast.Tuple, ast.List, ast.Slice, ast.Call, ast.Starred, ast.keyword,
-    ast.GeneratorExp, ast.ListComp, ast.comprehension, ast.expr_context, ast.operator, ast.unaryop,
-    ast.boolop, ast.cmpop,
+    ast.Constant, ast.IfExp, ast.Tuple, ast.Slice, ast.Call, ast.expr_context, ast.operator,
+    ast.unaryop, ast.boolop, ast.cmpop,
 )
 _FUNCTIONS = {
-    "isinstance", "issubclass", "len", "getattr", "hasattr", "callable", "type", "tuple", "list",
-    "set", "id", "bool", "int", "float", "is_array", "is_inexact", "is_open", "is_complex", "min",
-    "max", "any", "all", "abs", "sorted", "zip", "range", "enumerate", "state", "within", "get",
-    "startswith", "endswith", "issubset", "issuperset",
+    "isinstance", "issubclass", "len", "getattr", "hasattr", "callable", "type", "id", "bool",
+    "is_array", "is_inexact", "is_open", "is_complex", "state", "get", "startswith", "endswith",
+    "issubset", "issuperset",
 }
 """Functions and methods that may be called once more."""
 _THROUGH = (
@@ -47,6 +50,8 @@ def is_pure(node: ast.AST) -> bool:
             name = getattr(part.func, "attr", getattr(part.func, "id", ""))
             if name not in _FUNCTIONS:
                 return False
+        if isinstance(part, ast.Attribute) and part.attr in ("T", "mT"):
+            return False  # an operation
     return isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
 
 
@@ -95,11 +100,43 @@ class Probe:
         if edit.place.node is self.place.node:
             edit.apply()
             edit.undo()  # new nodes have positions now
-            return copy.deepcopy(edit.new)
-        edit.apply()
-        made = copy.deepcopy(self.place.node)
-        edit.undo()
-        return made
+            made = copy.deepcopy(edit.new)
+        else:
+            edit.apply()
+            made = copy.deepcopy(self.place.node)
+            edit.undo()
+        return _Guarded().visit(made)
+
+
+class _Guarded(ast.NodeTransformer):
+    """Lets operators be applied to plain values only: on tensors they would be recorded."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if not all(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops):
+            node.left = _safe(node.left)
+            node.comparators = list(map(_safe, node.comparators))
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        node.left, node.right = _safe(node.left), _safe(node.right)
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Not):
+            node.operand = _safe(node.operand)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        node.value = _safe(node.value)
+        return node
+
+
+def _safe(node: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name(SAFE, ast.Load()), [node], []), node)
 
 
 def probes_of(mutants: Iterable[Mutant], first: int) -> list[Probe]:
@@ -120,7 +157,15 @@ def probes_of(mutants: Iterable[Mutant], first: int) -> list[Probe]:
     return list(found.values())
 
 
+def plain(value: Any) -> Any:
+    """The function under `SAFE`: a value as it is, if operators have no effect beyond a value."""
+    if type(value) not in _PLAIN and not isinstance(value, type | numpy.dtype):
+        raise TypeError("not a plain value")
+    return value
+
+
 _SIMPLE = (bool, int, float, complex, str, bytes, type(None))
+_PLAIN = {*_SIMPLE, tuple, list, dict, set, frozenset}
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -206,7 +206,7 @@ def test_a_probe_notes_where_a_mutant_differs() -> None:
     for probe in probes.probes_of(mutants, 0):
         probe.put()
     hits: set[int] = set()
-    names: dict[str, Any] = {probes.WEAK: probes.comparing(hits)}
+    names: dict[str, Any] = {probes.WEAK: probes.comparing(hits), probes.SAFE: probes.plain}
     exec(compile(ast.Module([function], []), "text", "exec"), names)
     number = {m.kind + str(m.edit.place.node.lineno): m.block for m in mutants}
     assert len(number) == len(mutants) == 4
