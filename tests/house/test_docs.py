@@ -52,10 +52,20 @@ def groups(path: Path) -> list[tuple[str, ...]]:
     return sorted({tuple(sorted(block.needs)) for block in blocks(path)} | {()})
 
 
-PROGRAMS = [
-    pytest.param(path, needs, marks=pytest.mark.needs(*needs), id="-".join((name_of(path), *needs)))
-    for path in DOCUMENTS for needs in groups(path)
-]
+def settings_of(path: Path) -> dict[str, str]:
+    """The environment variables that a page's blocks have to be run with."""
+    return dict(SETTING.findall(path.read_text(encoding="utf-8")))
+
+
+def program(path: Path, needs: tuple[str, ...]) -> Any:
+    """A page's blocks with some needs as a case; one in a process of its own is not quick."""
+    marks = [pytest.mark.needs(*needs)]
+    if needs or settings_of(path):
+        marks.append(pytest.mark.full)
+    return pytest.param(path, needs, marks=marks, id="-".join((name_of(path), *needs)))
+
+
+PROGRAMS = [program(path, needs) for path in DOCUMENTS for needs in groups(path)]
 
 
 def run_blocks(path: Path, needs: tuple[str, ...]) -> None:
@@ -77,18 +87,18 @@ def test_the_blocks_of_a_document_run_in_order(
     path: Path, needs: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    settings = dict(SETTING.findall(path.read_text(encoding="utf-8")))
+    settings = settings_of(path)
     if not settings and not needs:
         run_blocks(path, needs)
         return
     # In a process of its own: libraries read settings when they are imported, and an operation,
     # which the blocks without needs may register, is registered once.
-    program = (
+    code = (
         "from pathlib import Path; from tests.house.test_docs import run_blocks; "
         f"run_blocks(Path({str(path)!r}), {needs!r})"
     )
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True,
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True,
         timeout=240, env={**os.environ, **settings, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stderr

@@ -120,6 +120,7 @@ def test_a_room_can_be_imported_first(name: str) -> None:
     assert python(f"import pullback.{name}; print(1)") == 1
 
 
+@pytest.mark.full
 def test_chapters_can_be_loaded_in_any_order() -> None:
     """Each as the first one, in one process that forgets the package in between."""
     chapters = sorted(set(_places.OPERATIONS.values()))

@@ -133,6 +133,7 @@ def slope(f: Any, *arrays: Any) -> list[float]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("path", "rule", "f", "count"), [
     ("trigonometric", "partial_tanh", pb.tanh, 1),  # the hot path of one array
     ("exponential", "pullback_sqrt", pb.sqrt, 1),
@@ -149,6 +150,7 @@ def test_a_mutated_rule_acts(path: str, rule: str, f: Any, count: int) -> None:
     assert slope(f, *arrays) == right
 
 
+@pytest.mark.full
 def test_a_mutated_pushforward_acts() -> None:
     x, t = np.array([1.0, 2.0]), np.array([1.0, 1.0])
     with acting("pullback/ops/exponential.py", "partial_exp", "sign"):
@@ -156,6 +158,7 @@ def test_a_mutated_pushforward_acts() -> None:
     np.testing.assert_allclose(pb.tensor(wrong).data, -np.exp(x))
 
 
+@pytest.mark.full
 def test_a_mutated_closure_acts() -> None:
     """A line of the hot path, of which each operation has a closure of its own."""
     x = pb.tensor(2.0, requires_grad=True)

@@ -240,6 +240,7 @@ def chain(rng, length):
     return y
 
 
+@pytest.mark.full
 def test_ten_thousand_operations(rng):
     y = chain(rng, 10_000)
     began = time.process_time()

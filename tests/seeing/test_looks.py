@@ -62,6 +62,7 @@ def test_a_closed_group_shows_what_is_striking_in_it(rng):
     assert 'stroke-width="1.8"' not in calm.svg
 
 
+@pytest.mark.full
 def test_labels_at_closed_groups_do_not_cover_each_other(rng):
     for width, at_groups in ((4, True), (20, False)):
         y, names = layers(rng, 400, width)

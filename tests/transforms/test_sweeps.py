@@ -61,6 +61,7 @@ def test_memory_of_a_forward_sweep_does_not_grow_with_the_loop() -> None:
     assert long < short + 5 * x.nbytes, f"{short} bytes for 50 steps, {long} for 1000"
 
 
+@pytest.mark.full
 def test_a_forward_sweep_of_20_000_steps_keeps_no_nodes() -> None:
     alive: list[weakref.ref[Any]] = []
 
