@@ -284,7 +284,7 @@ class Generator:
             array: Any = x  # indexing is bound in `ops.operators`
             array[...] = self.permutation(x)
         elif isinstance(x, (numpy.ndarray, MutableSequence)):
-            if _differ():
+            if _draws_differ():
                 raise BatchedValueError(
                     "`shuffle` inside vmap", "a Tensor, which has one order per example",
                     f"a {type(x).__name__}", "use permutation, which returns a new Tensor",
@@ -314,13 +314,13 @@ class Generator:
         whole = isinstance(x, (int, numpy.integer))
         if not whole and not isinstance(x, Tensor):
             x = Tensor(x)
-        at = self._places(int(x) if whole else len(x), _size(shape), replace, p)
+        at = self._draw_indices(int(x) if whole else len(x), _size(shape), replace, p)
         return wrap(Tensor, at) if whole else x[wrap(Tensor, at)]
 
-    def _places(self, count: int, size: tuple[int, ...], replace: bool, p: Any) -> Any:
+    def _draw_indices(self, count: int, size: tuple[int, ...], replace: bool, p: Any) -> Any:
         """Indices in [0, count), different ones per example."""
         chance = None if p is None else raw(to_array(p))
-        if not _differ() and chance.__class__ is not Batched:
+        if not _draws_differ() and chance.__class__ is not Batched:
             try:
                 return numpy.asarray(self._numpy.choice(count, size, replace, chance))
             except ValueError as error:
@@ -358,7 +358,7 @@ def _stream(seed: int | None) -> Any:
     return numpy.random.Generator(numpy.random.PCG64(seed))
 
 
-def _differ() -> bool:
+def _draws_differ() -> bool:
     """Whether examples of a running vmap draw different numbers, or a graph is being built."""
     return current_graph() is not None or any(v.randomness != "same" for v in running())
 

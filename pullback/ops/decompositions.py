@@ -106,7 +106,7 @@ def _lu(xp: Any, x: Any, /) -> Any:
     return xp.linalg.lu(x)
 
 
-def _completed(low: Any) -> Any:
+def _made_square(low: Any) -> Any:
     """A tall matrix made square by appending columns of the identity."""
     rows, columns = low.shape[-2:]
     if rows <= columns:
@@ -115,7 +115,7 @@ def _completed(low: Any) -> Any:
     return concat([low, broadcast_to(unit, (*low.shape[:-1], rows - columns))], axis=-1)
 
 
-def _grown(x: Any, rows: int, columns: int) -> Any:
+def _zero_padded(x: Any, rows: int, columns: int) -> Any:
     """x padded with zeros below and on the right."""
     more = rows - x.shape[-2], columns - x.shape[-1]
     if more == (0, 0):
@@ -126,17 +126,17 @@ def _grown(x: Any, rows: int, columns: int) -> Any:
 @_lu.pullback("x")
 def pullback_lu(g: Any, p: Any, low: Any, up: Any) -> Any:
     shape = low.shape[-2], up.shape[-1]
-    whole_low, whole_up = _completed(low), _completed(up.mT).mT
+    whole_low, whole_up = _made_square(low), _made_square(up.mT).mT
     below = tril(matmul(whole_low.mT, g[1]), k=-1)
     above = triu(matmul(g[2], whole_up.mT))
-    inner = _grown(below, *shape) + _grown(above, *shape)
+    inner = _zero_padded(below, *shape) + _zero_padded(above, *shape)
     return matmul(p, _over(solve(whole_low.mT, inner), whole_up.mT))
 
 
 @_lu.pushforward("x")
 def pushforward_lu(t: Any, p: Any, low: Any, up: Any) -> Any:
     k = low.shape[-1]
-    whole_low, whole_up = _completed(low), _completed(up.mT).mT
+    whole_low, whole_up = _made_square(low), _made_square(up.mT).mT
     inner = _over(solve(whole_low, matmul(p.mT, t)), whole_up)
     below, above = tril(inner, k=-1)[..., :k], triu(inner)[..., :k, :]
     return zeros_like(p), matmul(whole_low, below), matmul(above, whole_up)
@@ -223,7 +223,7 @@ def pushforward_qr(t: Any, q: Any, r: Any) -> Any:
         right = matmul(adjoint(first), t[..., k:]) - matmul(turn, r[..., k:])
         found = concat([found, right], axis=-1)
     moved = scaled - matmul(first, inner - turn)
-    return with_rest(q, moved), _grown(found, r.shape[-2], n)
+    return with_rest(q, moved), _zero_padded(found, r.shape[-2], n)
 
 
 @_qr.batching

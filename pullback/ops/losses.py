@@ -164,7 +164,7 @@ def cross_entropy(
         losses = total * xp.sum(q, axis=axis) - xp.sum(weighed, axis=axis)
     else:
         losses = _class_losses[logits.__class__](logits, targets, axis, label_smoothing)
-    return _together(losses, reduction)
+    return _reduce_losses(losses, reduction)
 
 
 def _shifted(xp: Any, logits: Any, axis: int) -> tuple[Any, Any]:
@@ -196,14 +196,14 @@ def pullback_cross_entropy_logits(
     g: Any, logits: Any, targets: Any, *, axis: int, reduction: str, label_smoothing: float
 ) -> Any:
     slope = cross_entropy_slope(logits, targets, axis=axis, label_smoothing=label_smoothing)
-    return slope * _each(g, logits, axis, reduction)
+    return slope * _cotangent_per_example(g, logits, axis, reduction)
 
 
 @cross_entropy.pullback("targets")
 def pullback_cross_entropy_targets(
     g: Any, logits: Any, *, axis: int, reduction: str, label_smoothing: float
 ) -> Any:
-    each = _each(g, logits, axis, reduction) * (label_smoothing - 1)
+    each = _cotangent_per_example(g, logits, axis, reduction) * (label_smoothing - 1)
     return log_softmax(logits, axis=axis) * each
 
 
@@ -212,7 +212,7 @@ def pushforward_cross_entropy_logits(
     t: Any, logits: Any, targets: Any, *, axis: int, reduction: str, label_smoothing: float
 ) -> Any:
     slope = cross_entropy_slope(logits, targets, axis=axis, label_smoothing=label_smoothing)
-    return _together(total_of(slope * t, axis=axis), reduction)
+    return _reduce_losses(total_of(slope * t, axis=axis), reduction)
 
 
 @cross_entropy.pushforward("targets")
@@ -220,7 +220,7 @@ def pushforward_cross_entropy_targets(
     t: Any, logits: Any, *, axis: int, reduction: str, label_smoothing: float
 ) -> Any:
     terms = where(t == 0, 0, log_softmax(logits, axis=axis)) * t
-    return _together(total_of(terms, axis=axis) * (label_smoothing - 1), reduction)
+    return _reduce_losses(total_of(terms, axis=axis) * (label_smoothing - 1), reduction)
 
 
 @cross_entropy.batching
@@ -231,7 +231,7 @@ def batch_cross_entropy(
     losses = cross_entropy(
         logits, targets, axis=axis, reduction="none", label_smoothing=label_smoothing
     )
-    return _together(losses, reduction, tuple(range(1, len(losses.shape))))
+    return _reduce_losses(losses, reduction, tuple(range(1, len(losses.shape))))
 
 
 @op
@@ -303,7 +303,7 @@ def _smoothed(q: Any, label_smoothing: float, classes: int) -> Any:
     return q * (1 - label_smoothing) + label_smoothing / classes if label_smoothing else q
 
 
-def _together(losses: Any, reduction: str, axes: tuple[int, ...] | None = None) -> Any:
+def _reduce_losses(losses: Any, reduction: str, axes: tuple[int, ...] | None = None) -> Any:
     """The losses (or their tangents) reduced along axes, or all; the mean of no entries is NaN.
 
     It does not use `mean`, which warns for no entries.
@@ -317,7 +317,7 @@ def _together(losses: Any, reduction: str, axes: tuple[int, ...] | None = None) 
     return total / n if n else total + math.nan
 
 
-def _each(g: Any, logits: Any, axis: int, reduction: str) -> Any:
+def _cotangent_per_example(g: Any, logits: Any, axis: int, reduction: str) -> Any:
     """The cotangent of the loss of each example."""
     if reduction == "none":
         return expand_dims(g, axis=axis)

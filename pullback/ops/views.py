@@ -70,7 +70,7 @@ def pullback_take_view(g: Any, shape: Any, *, steps: Any) -> Any:
 
 @take_view.batching
 def batch_take_view(x: Any, *, steps: Any) -> Any:
-    flat, at = _flat(x), _places(x, x.shape[1:], steps)
+    flat, at = _flat(x), _view_index(x, x.shape[1:], steps)
     return getitem(flat, at)
 
 
@@ -79,7 +79,7 @@ def _flat(x: Any) -> Any:
     return reshape(x, (x.shape[0], prod(x.shape[1:])))
 
 
-def _places(x: Any, shape: Any, steps: Any) -> Any:
+def _view_index(x: Any, shape: Any, steps: Any) -> Any:
     """The index, into flattened examples of a shape, of a view's entries."""
     return (slice(None), _positions(adapter_of(x).namespace, tuple(shape), steps, x))
 
@@ -109,7 +109,7 @@ def pullback_scatter_view(g: Any, *, steps: Any) -> Any:
 @scatter_view.batching
 def batch_scatter_view(x: Any, *, steps: Any, shape: Any) -> Any:
     size = x.shape[0]
-    flat = scatter(x, index=_places(x, shape, steps), shape=(size, prod(shape)))
+    flat = scatter(x, index=_view_index(x, shape, steps), shape=(size, prod(shape)))
     return reshape(flat, (size, *shape))
 
 
@@ -148,7 +148,7 @@ def pushforward_put_view(ts: Any, shapes: Any, *, steps: Any) -> Any:
 
 @put_view.batching
 def batch_put_view(x: Any, value: Any, *, steps: Any) -> Any:
-    at = _places(x, x.shape[1:], steps)
+    at = _view_index(x, x.shape[1:], steps)
     rank = len(at[1].shape)
     if len(value.shape) > rank + 1:  # axes of length 1 that the region does not have
         value = reshape(value, (value.shape[0], *value.shape[-rank:]))

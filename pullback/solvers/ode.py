@@ -118,15 +118,15 @@ class System:
                 f"result of {self.who}", f"dy/dt, a pytree of {len(ys)} leaves like y",
                 f"{len(found)}",
             )
-        answers = []
+        rates = []
         for y, rate in zip(ys, found, strict=True):
             rate = as_output(rate, self.who)
             if rate.shape != y.shape:
                 raise ShapeError(
                     f"result of {self.who}", f"dy/dt of shape {y.shape}, as y", f"{rate.shape}"
                 )
-            answers.append(rate if rate.dtype == y.dtype else astype(rate, y.dtype))
-        return answers
+            rates.append(rate if rate.dtype == y.dtype else astype(rate, y.dtype))
+        return rates
 
     def at(self, t: Any) -> Callable[..., list[Any]]:
         """dy/dt as a function of y alone."""
@@ -329,7 +329,7 @@ class _Solution(ByStep):
         of_times: list[Any] = []
         for i in range(last, 0, -1):
             if clock:
-                of_times.append(self._moved(node, ys, t, i, [v[i] for v in gs]))
+                of_times.append(self._time_cotangent(node, ys, t, i, [v[i] for v in gs]))
             now = [y[i] for y in ys]
             found = integrate(adjoint, [*now, *a, *bars], t[i - 1 : i + 1][::-1])
             arrived = [v[1] for v in found[count:]]
@@ -337,7 +337,7 @@ class _Solution(ByStep):
             if i > 1:
                 a = [v + w[i - 1] for v, w in zip(a, gs, strict=True)]
         if clock:
-            first = -self._moved(node, ys, t, 0, a) if last else zeros_like(t[0])
+            first = -self._time_cotangent(node, ys, t, 0, a) if last else zeros_like(t[0])
             bars = [stack([first, *of_times[::-1]]), *bars]
             closed = [node.parents[count], *closed]
         if last:
@@ -346,7 +346,7 @@ class _Solution(ByStep):
             if parent is not None and (needed is None or parent in needed):
                 accumulate(cotangents, parent, r if record else raw(r))
 
-    def _moved(self, node: Any, ys: list[Any], t: Any, i: int, gs: Sequence[Any]) -> Any:
+    def _time_cotangent(self, node: Any, ys: list[Any], t: Any, i: int, gs: Sequence[Any]) -> Any:
         """Σ g · dy/dt at one time: the cotangent of that time."""
         here = self._here(node, [y[i] for y in ys], t[i])
         return sum(stack([sum(g * rate) for g, rate in zip(gs, here.outs, strict=True)]))

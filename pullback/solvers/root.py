@@ -156,7 +156,7 @@ def _newton(residual: Equation, x: Any, tol: float | None, maxiter: int) -> Any:
         try:
             step = _step(here, r, near | done)
         except SingularMatrixError:
-            raise _stuck(r, count, small, "the Jacobian is singular") from None
+            raise _not_converged(r, count, small, "the Jacobian is singular") from None
         x, here, fell = _descended(residual, x, here, step, near | done)
         r = _value(here)
         # Near rounding error |f| stops falling and steps are tiny.
@@ -166,8 +166,8 @@ def _newton(residual: Equation, x: Any, tol: float | None, maxiter: int) -> Any:
             return x
         near = _size(r) <= small
         if not everywhere(fell | done):
-            raise _stuck(r, count + 1, small, "|f| does not fall along Newton's step")
-    raise _stuck(r, maxiter, small, "")
+            raise _not_converged(r, count + 1, small, "|f| does not fall along Newton's step")
+    raise _not_converged(r, maxiter, small, "")
 
 
 def _value(here: Here) -> Any:
@@ -206,7 +206,7 @@ def _descended(
 _HALVINGS = 40
 
 
-def _stuck(r: Any, count: int, small: Any, why: str) -> ConvergenceError:
+def _not_converged(r: Any, count: int, small: Any, why: str) -> ConvergenceError:
     return ConvergenceError(
         "`root`", f"|f| of at most {largest(small):.2g}",
         f"{largest(r):.3g} after {count} iterations{': ' if why else ''}{why}",

@@ -30,7 +30,7 @@ class _Calls(dict[Any, Callable[..., Any]]):
         return found
 
 
-class _Answers(dict[Any, Callable[[Any, Any], Any]]):
+class _Implementations(dict[Any, Callable[[Any, Any], Any]]):
     """function -> its implementation for Tensors, called with (args, kwargs)."""
 
     def __missing__(self, function: Any) -> Callable[[Any, Any], Any]:
@@ -41,7 +41,7 @@ class _Answers(dict[Any, Callable[[Any, Any], Any]]):
 
 
 _calls = _Calls()
-_answers = _Answers()
+_implementations = _Implementations()
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **how: Any) -> Any:
@@ -57,12 +57,12 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
     """`__array_function__`: NumPy's other functions on Tensors."""
     if not all(issubclass(t, (Tensor, numpy.ndarray)) for t in types):
         return NotImplemented
-    return _answers[function](args, kwargs)
+    return _implementations[function](args, kwargs)
 
 
 def answered(function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
     """The result of a NumPy function whose first argument is a Tensor."""
-    return _answers[function](args, kwargs)
+    return _implementations[function](args, kwargs)
 
 
 @classmethod  # type: ignore[misc]

@@ -71,7 +71,7 @@ def _by_rule(
     """The result of a rule, written into `out` if that is given."""
     given, keywords, out = args, kwargs, None
     if len(args) > alike or not kwargs.keys() <= names:
-        given, keywords, out = _sorted_out(who, signature, args, kwargs)
+        given, keywords, out = _bind(who, signature, args, kwargs)
         odd = ", ".join(f"`{k}`" for k in keywords if k not in names)
         if odd:
             return without_rule(who, function, args, kwargs, f"leave out {odd}")
@@ -85,7 +85,7 @@ def _by_rule(
     return found if out is None else store(who, out, found, start)
 
 
-def _sorted_out(
+def _bind(
     who: str, signature: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
     """The arguments, without `out` and those that equal their default; and `out`."""

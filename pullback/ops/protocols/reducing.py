@@ -20,12 +20,12 @@ from .table import array, cast, entries, is_floating, is_integer, pb, rule
 Axis = int | tuple[int, ...] | None
 
 
-def _left(x: Any, where: Any, neutral: Any) -> Any:
+def _masked(x: Any, where: Any, neutral: Any) -> Any:
     """x with a neutral value where a mask is False."""
     return x if where is True else pb.where(where, x, neutral)
 
 
-def _farthest(x: Any, sign: int) -> Any:
+def _extreme_of(x: Any, sign: int) -> Any:
     """The largest value of a dtype, or for sign -1 the smallest."""
     if is_floating(x):
         return sign * inf
@@ -41,7 +41,7 @@ def sum_of(
     where: Any = True,
 ) -> Any:
     """Σ a + initial."""
-    found = pb.sum(_left(array(a), where, 0), axis=axis, dtype=dtype, keepdims=keepdims)
+    found = pb.sum(_masked(array(a), where, 0), axis=axis, dtype=dtype, keepdims=keepdims)
     return found if initial is None else cast(found + initial, found.dtype)
 
 
@@ -51,7 +51,7 @@ def prod_of(
     where: Any = True,
 ) -> Any:
     """Π a · initial."""
-    found = pb.prod(_left(array(a), where, 1), axis=axis, dtype=dtype, keepdims=keepdims)
+    found = pb.prod(_masked(array(a), where, 1), axis=axis, dtype=dtype, keepdims=keepdims)
     return found if initial is None else cast(found * initial, found.dtype)
 
 
@@ -61,7 +61,7 @@ def _extreme(
 ) -> Any:
     if where is not True and initial is None:
         return NotImplemented  # as in NumPy: no entries have no largest one
-    x = _left(a, where, neutral)
+    x = _masked(a, where, neutral)
     if initial is not None and not _count(x, axis):
         full = pb.sum(x, axis=axis, keepdims=keepdims)  # without entries: zeros of the right shape
         return cast(full * 0 + initial, x.dtype)
@@ -84,7 +84,7 @@ def max_of(
 ) -> Any:
     """The largest entry; entries that tie share the cotangent equally."""
     a = array(a)
-    return _extreme(pb.max, pb.maximum, a, axis, keepdims, initial, where, _farthest(a, -1))
+    return _extreme(pb.max, pb.maximum, a, axis, keepdims, initial, where, _extreme_of(a, -1))
 
 
 @rule("min")
@@ -93,26 +93,26 @@ def min_of(
 ) -> Any:
     """The smallest entry; entries that tie share the cotangent equally."""
     a = array(a)
-    return _extreme(pb.min, pb.minimum, a, axis, keepdims, initial, where, _farthest(a, 1))
+    return _extreme(pb.min, pb.minimum, a, axis, keepdims, initial, where, _extreme_of(a, 1))
 
 
 @rule("all")
 def all_of(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Any:
     """Whether all entries are nonzero."""
-    return pb.all(_left(array(a), where, True), axis=axis, keepdims=keepdims)
+    return pb.all(_masked(array(a), where, True), axis=axis, keepdims=keepdims)
 
 
 @rule("any")
 def any_of(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Any:
     """Whether any entry is nonzero."""
-    return pb.any(_left(array(a), where, False), axis=axis, keepdims=keepdims)
+    return pb.any(_masked(array(a), where, False), axis=axis, keepdims=keepdims)
 
 
 def logsumexp_of(
     a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True
 ) -> Any:
     """log Σ exp(a), as `numpy.logaddexp.reduce`."""
-    return pb.logsumexp(_left(array(a), where, -inf), axis=axis, keepdims=keepdims)
+    return pb.logsumexp(_masked(array(a), where, -inf), axis=axis, keepdims=keepdims)
 
 
 # Means --------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def _number(x: Any, axis: Axis, where: Any) -> Any:
     return pb.sum(cast(spread, pb.int64), axis=axis, keepdims=True)
 
 
-def _dropped(x: Any, axis: Axis, keepdims: bool) -> Any:
+def _drop_axes(x: Any, axis: Axis, keepdims: bool) -> Any:
     """x without the reduced axes, which have length 1."""
     if keepdims:
         return x
@@ -146,7 +146,7 @@ def mean_of(
     if where is True:
         return pb.mean(x, axis=axis, keepdims=keepdims)
     total = sum_of(x, axis, keepdims=True, where=where)
-    return _dropped(total / cast(_number(x, axis, where), total.dtype), axis, keepdims)
+    return _drop_axes(total / cast(_number(x, axis, where), total.dtype), axis, keepdims)
 
 
 @rule("var")
@@ -159,14 +159,14 @@ def var_of(
     x = _floating(array(a), dtype)
     if where is True and mean is None and not is_complex(x):
         return pb.var(x, axis=axis, correction=ddof, keepdims=keepdims)
-    x = _left(x, where, 0)  # keeps NaN and infinite derivatives away from excluded entries
+    x = _masked(x, where, 0)  # keeps NaN and infinite derivatives away from excluded entries
     if mean is None:
         mean = mean_of(x, axis, keepdims=True, where=where)
     apart = x - mean
     squares = pb.real(pb.conj(apart) * apart)
     total = sum_of(squares, axis, keepdims=True, where=where)
     freedom = pb.maximum(pb.asarray(_number(x, axis, where) - ddof), 0)
-    return _dropped(total / cast(freedom, total.dtype), axis, keepdims)
+    return _drop_axes(total / cast(freedom, total.dtype), axis, keepdims)
 
 
 @rule("std")
@@ -218,7 +218,7 @@ def _last(x: Any, axis: Axis) -> Any:
     return pb.reshape(moved, (*[x.shape[i] for i in rest], -1))
 
 
-def _between(low: Any, high: Any, share: Any) -> Any:
+def _interpolate(low: Any, high: Any, share: Any) -> Any:
     """low + share (high - low), also for infinities, unless their signs differ."""
     endless = pb.isinf(low)
     equal = pb.logical_and(endless, low == high)
@@ -244,7 +244,7 @@ def quantile_of(
     ordered, below = pb.sort(flat, axis=-1), pb.floor(raw(at))
     low = pb.take(ordered, cast(below, pb.int64), axis=-1)
     high = pb.take(ordered, cast(pb.ceil(raw(at)), pb.int64), axis=-1)
-    found = _between(low, high, at - below)
+    found = _interpolate(low, high, at - below)
     found = pb.where(pb.any(pb.isnan(flat), axis=-1, keepdims=True), numpy.nan, found)
     shape = tuple(flat.shape[:-1])
     if keepdims:
@@ -375,10 +375,10 @@ def nanmin_of(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
 @rule("nancumsum")
 def nancumsum_of(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """`cumsum` with NaN treated as 0."""
-    return cumsum_of(_left(a, _numbers(a, True), 0), axis, dtype)
+    return cumsum_of(_masked(a, _numbers(a, True), 0), axis, dtype)
 
 
 @rule("nancumprod")
 def nancumprod_of(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """`cumprod` with NaN treated as 1."""
-    return cumprod_of(_left(a, _numbers(a, True), 1), axis, dtype)
+    return cumprod_of(_masked(a, _numbers(a, True), 1), axis, dtype)

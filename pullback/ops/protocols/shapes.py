@@ -164,7 +164,7 @@ def meshgrid_of(
     return tuple([pb.identity(x) for x in found]) if copy else found
 
 
-def _each(name: str, raised: Callable[[Any], Any]) -> None:
+def _at_least(name: str, raised: Callable[[Any], Any]) -> None:
     """Add the rule of `atleast_1d`, `atleast_2d` or `atleast_3d`.
 
     Libraries also use these functions to convert arguments to arrays for compiled code, so the
@@ -193,7 +193,7 @@ def _three(a: Any) -> Any:
 
 
 for _name, _function in (("atleast_1d", _one), ("atleast_2d", _two), ("atleast_3d", _three)):
-    _each(_name, _function)
+    _at_least(_name, _function)
 
 
 # Joining ------------------------------------------------------------------------------------

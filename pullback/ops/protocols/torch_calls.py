@@ -39,33 +39,33 @@ def answer(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> A
     out = next(t._out for t in tensors_in([args, kwargs]))
     plain = _OPERATORS.get(name)
     if plain is not None and len(args) == 2 and not kwargs:
-        return plain(*[_entered(a, out) for a in args])
+        return plain(*[_to_tensors(a, out) for a in args])
     who = f"torch.{name}"
     rule = RULES.get(name)
     if rule is None:
         return _without_rule(who, function, args, kwargs)
-    kwargs = _told(function, kwargs)
+    kwargs = _without_defaults(function, kwargs)
     try:
         bound = inspect.signature(rule).bind(*args, **kwargs)
     except TypeError as error:
         return _without_rule(who, function, args, kwargs, f"leave out arguments: {error}")
     _refuse_parameters(who, [args, kwargs])
-    given = [_entered(a, out) for a in bound.args]
-    return rule(*given, **{k: _entered(v, out) for k, v in bound.kwargs.items()})
+    given = [_to_tensors(a, out) for a in bound.args]
+    return rule(*given, **{k: _to_tensors(v, out) for k, v in bound.kwargs.items()})
 
 
-def _entered(value: Any, out: type) -> Any:
+def _to_tensors(value: Any, out: type) -> Any:
     """PyTorch tensors, also in nested sequences, converted to Tensors of a class."""
     if isinstance(value, Tensor):
         return value
     if is_array(value):
         return wrap(out, adapters[value.__class__].adopt(value))
     if value.__class__ in (tuple, list):
-        return value.__class__([_entered(v, out) for v in value])
+        return value.__class__([_to_tensors(v, out) for v in value])
     return value
 
 
-def _told(function: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _without_defaults(function: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Keywords without those with default values, which PyTorch's own code adds."""
     try:
         own = inspect.signature(function).parameters
@@ -113,18 +113,18 @@ def _without_rule(
             else "one without, on a Tensor that is tracked or has a tangent",
             f"{reason}, or {_DETACH}",
         )
-    return function(*_bare(args, who), **_bare(kwargs, who))
+    return function(*_to_plain(args, who), **_to_plain(kwargs, who))
 
 
-def _bare(value: Any, by: str) -> Any:
+def _to_plain(value: Any, by: str) -> Any:
     """Nested values with Tensors replaced by plain arrays."""
     if isinstance(value, Tensor):
         if value._node is not None:
             _tensor.left(value._node, by)
         return adapters[raw(value).__class__].plain(raw(value))
     if isinstance(value, (tuple, list)):
-        parts = [_bare(part, by) for part in value]
+        parts = [_to_plain(part, by) for part in value]
         return tuple(parts) if isinstance(value, tuple) else parts
     if isinstance(value, Mapping):
-        return {name: _bare(part, by) for name, part in value.items()}
+        return {name: _to_plain(part, by) for name, part in value.items()}
     return value

@@ -79,7 +79,7 @@ def call_of(ufunc: Any) -> Callable[..., Any]:
     """The function that a plain call of a ufunc runs."""
     rule = rule_of(ufunc)
     if rule is None:
-        return partial(_own, ufunc, "__call__", REFUSED_UFUNCS.get(ufunc.__name__, ""))
+        return partial(_without_rule, ufunc, "__call__", REFUSED_UFUNCS.get(ufunc.__name__, ""))
     if ufunc.nin == 1:
         return rule
 
@@ -102,7 +102,7 @@ def _check_numbers(who: str, inputs: tuple[Any, ...]) -> None:
             )
 
 
-def _own(ufunc: Any, method: str, reason: str, *inputs: Any, **how: Any) -> Any:
+def _without_rule(ufunc: Any, method: str, reason: str, *inputs: Any, **how: Any) -> Any:
     """The result of NumPy's own ufunc, if no Tensor is tracked."""
     out = how.get("out")
     if isinstance(out, tuple) and len(out) == 1:
@@ -115,9 +115,10 @@ def _own(ufunc: Any, method: str, reason: str, *inputs: Any, **how: Any) -> Any:
 
 def call(ufunc: Any, method: str, inputs: tuple[Any, ...], how: dict[str, Any]) -> Any:
     """A ufunc method, or a call of a ufunc with keywords."""
-    answer = {"__call__": _called, "outer": _outer, "reduce": _reduced,
-              "accumulate": _accumulated}.get(method)
-    found = NotImplemented if answer is None else answer(ufunc, inputs, dict(how))
+    implementation = {
+        "__call__": _called, "outer": _outer, "reduce": _reduced, "accumulate": _accumulated,
+    }.get(method)
+    found = NotImplemented if implementation is None else implementation(ufunc, inputs, dict(how))
     if found is not NotImplemented:
         return found
     reason = ""
@@ -127,7 +128,7 @@ def call(ufunc: Any, method: str, inputs: tuple[Any, ...], how: dict[str, Any]) 
         reason = "use pullback's reductions"
     elif how:
         reason = f"leave out {', '.join(f'`{k}`' for k in how)}"
-    return _own(ufunc, method, reason, *inputs, **how)
+    return _without_rule(ufunc, method, reason, *inputs, **how)
 
 
 # Calls with keywords ------------------------------------------------------------------------
