@@ -1,4 +1,4 @@
-"""Every exception of the library: who complains, what was expected, what came, what to type.
+"""Every exception of the library. A message has four parts: subject, expected, got and fix.
 
 Each class is also a subclass of the built-in family that people already catch (``ValueError``,
 ``TypeError``, ``LookupError``, ``RuntimeError``, ``KeyError``).
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 
 class PullbackError(Exception):
-    """Base of all errors; its text is four aligned lines, of which empty ones are left out.
+    """Base of all errors; its text has up to four aligned lines, and empty parts are left out.
 
     >>> print(PullbackError("argument `x` of `exp`", "a float array", "a str", "pass numbers"))
     argument `x` of `exp`
@@ -33,27 +33,27 @@ class PullbackError(Exception):
 
 
 class ShapeError(PullbackError, ValueError):
-    """Shapes do not fit."""
+    """The shapes of the arguments do not match the operation or each other."""
 
 
 class DtypeError(PullbackError, TypeError):
-    """A dtype cannot be used here, such as an integer where a derivative is wanted."""
+    """A dtype cannot be used here, such as an integer dtype where a derivative is required."""
 
 
 class ArgumentError(PullbackError, ValueError):
-    """An argument has a value that cannot be used."""
+    """An argument has an invalid value."""
 
 
 class ArgumentTypeError(PullbackError, TypeError):
-    """An argument has a type that cannot be used."""
+    """An argument has an invalid type."""
 
 
 class PositionError(PullbackError, IndexError, ValueError):
-    """An index or an axis that an array does not have (both families, as NumPy's AxisError)."""
+    """An index or axis is out of range (an IndexError and a ValueError, as NumPy's AxisError)."""
 
 
 class MixedLibrariesError(PullbackError, TypeError):
-    """Arrays of two array libraries met in one operation."""
+    """One operation received arrays of two array libraries."""
 
 
 class RuleError(PullbackError, ValueError):
@@ -61,94 +61,94 @@ class RuleError(PullbackError, ValueError):
 
 
 class RuleTypeError(PullbackError, TypeError):
-    """A gradient function has the wrong signature or returned something that is no array."""
+    """A gradient function has the wrong signature or returned something that is not an array."""
 
 
 class VariablesError(PullbackError, TypeError):
-    """A custom gradient read variables, but its gradient function cannot answer for them."""
+    """A custom gradient read variables, but its gradient function takes no `variables` argument."""
 
 
 class UnknownNameError(PullbackError, LookupError):
-    """A name that nobody registered."""
+    """A name is not registered."""
 
 
 class DuplicateNameError(PullbackError, KeyError):
-    """A name was registered twice."""
+    """A name is already registered."""
 
 
 class GraphFreedError(PullbackError, RuntimeError):
-    """The values a gradient needs have been freed by an earlier one."""
+    """The saved values that a gradient needs were freed by an earlier backward pass."""
 
 
 class InplaceError(PullbackError, RuntimeError):
-    """A value that a gradient needs was changed in place."""
+    """A value that a gradient needs was modified in place."""
 
 
 class AnomalyError(PullbackError, RuntimeError):
-    """A step of a pull gave a NaN while they were being looked for."""
+    """A backward step produced a NaN while anomaly detection was on."""
 
 
 class TapeError(PullbackError, RuntimeError):
-    """A tape was used in a way that its state does not allow."""
+    """A tape was used in a state that does not allow it, such as after its only `gradient`."""
 
 
 class DisconnectedError(PullbackError, RuntimeError):
-    """A gradient was asked for that does not exist."""
+    """A requested gradient does not exist: the target does not depend on that source."""
 
 
 class NotDifferentiableError(PullbackError, RuntimeError):
-    """A second derivative reached a value whose first derivative is all that is known."""
+    """A second derivative was requested of a value for which only the first is known."""
 
 
 class BatchedValueError(PullbackError, TypeError):
-    """Inside `vmap`, something was asked for that is another for each example."""
+    """Inside `vmap`, code needed one Python value, but the value differs between examples."""
 
 
 class SymbolError(PullbackError, TypeError):
-    """A tensor of a graph was asked for what is known only when the graph runs."""
+    """Code asked a symbolic tensor for a value that is known only when its graph runs."""
 
 
 class GraphError(PullbackError, ValueError):
-    """A graph was used in a way that it does not allow: finalized, or with a stranger's tensor."""
+    """Invalid use of a graph: it is finalized, or the tensor belongs to another graph."""
 
 
 class SessionError(PullbackError, RuntimeError):
-    """A session was asked for what it cannot run: closed, nothing fed, nothing initialised."""
+    """A session cannot run this: it is closed, or a placeholder or variable has no value."""
 
 
 class CaptureError(PullbackError, RuntimeError):
-    """A hand-written gradient uses a tracked tensor that is not one of its arguments."""
+    """A custom gradient uses a tracked tensor that is not one of its arguments."""
 
 
 class SingularMatrixError(PullbackError, ValueError):
-    """A matrix has no inverse."""
+    """A matrix is singular, so it has no inverse."""
 
 
 class ConvergenceError(PullbackError, RuntimeError):
-    """A solver ended without a solution."""
+    """A solver stopped without finding a solution."""
 
 
-class CheckFailed(PullbackError, AssertionError):  # noqa: N818  # as pytest says it
-    """`check` found something wrong, and was asked to raise."""
+class CheckFailed(PullbackError, AssertionError):  # noqa: N818  # pytest names its failures so
+    """`check` found a wrong gradient and was asked to raise."""
 
 
 class OverrideWarning(UserWarning):
-    """An override was in force while operations were recorded, and matched none of them."""
+    """An override was active while operations were recorded, but matched none of them."""
 
 
 class LostGradientWarning(UserWarning):
-    """A derivative is zero because a tracked tensor left the library on the way."""
+    """A derivative is zero because a tracked tensor was converted outside the library."""
 
 
 class LoopWarning(UserWarning):
-    """An operation has no batching rule, and runs once for each example."""
+    """An operation has no batching rule and therefore runs once per example."""
 
 
 _PACKAGE = __file__[: -len("errors.py")]  # the folder of this package
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the innermost line outside this package."""
+    """Issue a warning that points at the innermost line outside this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
@@ -156,12 +156,12 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """A fix that names the closest of the known names.
+    """A fix that names the closest known name, or lists the known names.
 
     >>> suggestion("Sign", ["sign", "sin"])
     "did you mean 'sign'?"
     """
-    import difflib  # errors are rare, and its import is not free
+    import difflib  # imported here because errors are rare and the import takes time
 
     names = sorted(known)
     by_lower = {n.lower(): n for n in reversed(names)}

@@ -1,4 +1,4 @@
-"""What this namespace has, for code that asks: the Array API standard's inspection.
+"""What this namespace supports: the inspection interface of the Array API standard.
 
     info = pullback.__array_namespace_info__()
     info.dtypes(kind="real floating")
@@ -31,7 +31,7 @@ def _check_device(device: Any, who: str) -> None:
 
 
 def _of_kind(kind: Any) -> set[str]:
-    """The names of the dtypes of a kind, or of several in a tuple."""
+    """The names of the dtypes of one kind, or of a tuple of kinds."""
     if isinstance(kind, tuple):
         return {name for one in kind for name in _of_kind(one)}
     if kind is None:
@@ -45,12 +45,12 @@ def _of_kind(kind: Any) -> set[str]:
 
 
 class NamespaceInfo:
-    """What `__array_namespace_info__` answers; the standard's questions are its methods."""
+    """The inspection object of the Array API standard, returned by `__array_namespace_info__`."""
 
     __slots__ = ()
 
     def capabilities(self) -> dict[str, Any]:
-        """What not every library can: masks as indices, shapes that depend on values, many axes.
+        """The optional features of the standard: boolean indexing, data-dependent shapes, ranks.
 
         >>> NamespaceInfo().capabilities()["boolean indexing"]
         True
@@ -58,7 +58,7 @@ class NamespaceInfo:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> str:
-        """The device of what is made of nothing.
+        """The device on which creation functions put new arrays.
 
         >>> NamespaceInfo().default_device()
         'cpu'
@@ -66,7 +66,7 @@ class NamespaceInfo:
         return _DEVICE
 
     def devices(self) -> list[str]:
-        """All devices.
+        """A list of all devices.
 
         >>> NamespaceInfo().devices()
         ['cpu']
@@ -74,9 +74,9 @@ class NamespaceInfo:
         return [_DEVICE]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
-        """The dtypes of what is made of Python's numbers and of positions, by their kind.
+        """The default dtypes, by kind: of Python numbers, and of indices.
 
-        Raises `ArgumentError` for a device that is not there.
+        Raises `ArgumentError` for an unknown device.
 
         >>> NamespaceInfo().default_dtypes()["real floating"]
         dtype('float64')
@@ -85,10 +85,9 @@ class NamespaceInfo:
         return {kind: getattr(_names, name) for kind, name in _DEFAULTS.items()}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
-        """The dtypes by name: all, or those of a kind, or of one of several in a tuple.
+        """The dtypes by name: all, or those of one kind or of a tuple of kinds.
 
-        Kinds are those of `isdtype`. Raises `ArgumentError` for another, or for a device that is
-        not there.
+        Kinds are those of `isdtype`. Raises `ArgumentError` for an unknown kind or device.
 
         >>> NamespaceInfo().dtypes(kind=("bool", "real floating"))
         {'bool': dtype('bool'), 'float32': dtype('float32'), 'float64': dtype('float64')}
@@ -99,7 +98,7 @@ class NamespaceInfo:
 
 
 def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807  # the standard's name
-    """What this namespace has: its devices, dtypes and capabilities.
+    """The inspection object of this namespace: its devices, dtypes and capabilities.
 
     >>> sorted(__array_namespace_info__().dtypes(kind="complex floating"))
     ['complex128', 'complex64']

@@ -1,18 +1,18 @@
-"""Random numbers from generators that can be seeded, saved and put back.
+"""Random samples from generators whose state can be seeded, saved and restored.
 
     generator = Generator(seed=0)
     noise = generator.normal((2, 3))
 
-The functions of this module draw from one default generator, which `seed` starts anew. Samples are
-Tensors. `normal`, `uniform` and `exponential` are reparametrised: what is drawn is noise that
-depends on no parameter, and `loc + scale * noise` is recorded, so gradients reach parameters that
-are given as Tensors.
+The functions of this module draw from one default generator, which `seed` reseeds. Samples are
+Tensors. `normal`, `uniform` and `exponential` are reparametrised: the noise that is drawn depends
+on no parameter, and `loc + scale * noise` is recorded, so gradients flow to parameters that are
+Tensors.
 
-Threads: a draw locks its generator, so that threads may share one; who gets which numbers is then
-up to the scheduler. For numbers that can be repeated, give each thread its own from `spawn`.
+Threads: a draw locks its generator, so threads may share one, but the scheduler then decides which
+thread gets which numbers. For reproducible numbers give each thread its own generator from `spawn`.
 
-Inside `vmap` each example draws its own numbers, or all the same with `randomness="same"`; there
-is no loop over them. `Draws` repeats the numbers of a block.
+Inside `vmap` each example draws its own numbers, or all the same with `randomness="same"`, without
+a loop over examples. `Draws` replays the numbers of a block.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Generator:
         self._own = _stream(seed)
 
     def seed(self, seed: int | None = None) -> None:
-        """Start the stream of a seed, from its beginning; with None, one that nobody knows.
+        """Restart the stream from a seed; None takes a fresh one from the operating system.
 
         >>> generator = Generator(0)
         >>> first = generator.normal()
@@ -78,11 +78,11 @@ class Generator:
 
     @property
     def _numpy(self) -> Any:
-        """NumPy's generator of the stream, which is another one while draws are repeated."""
+        """NumPy's generator of the stream; a substitute while draws are replayed."""
         return block().get(self)
 
     def get_state(self) -> dict[str, Any]:
-        """Where the stream is, for `set_state`; made of dictionaries, strings and integers.
+        """The state of the stream, for `set_state`: nested dictionaries of strings and integers.
 
         >>> import pullback as pb
         >>> generator = pb.random.Generator(0)
@@ -95,19 +95,19 @@ class Generator:
         return copy.deepcopy(dict(self._numpy.bit_generator.state))
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go back to where the stream was when it was called; see `get_state`.
+        """Restore a state that `get_state` returned.
 
-        Raises `ArgumentError` for what `get_state` did not return.
+        Raises `ArgumentError` for anything else.
         """
         try:
             self._numpy.bit_generator.state = copy.deepcopy(dict(state))
         except (TypeError, ValueError, KeyError) as error:
             raise ArgumentError(
-                "argument `state` of `set_state`", "what `get_state` returned", repr(error)
+                "argument `state` of `set_state`", "a state from `get_state`", repr(error)
             ) from None
 
     def spawn(self, count: int) -> list[Generator]:
-        """New generators, with streams independent of this one and of each other.
+        """New generators whose streams are independent of this one and of each other.
 
         >>> import pullback as pb
         >>> len(pb.random.Generator(0).spawn(3))
@@ -120,15 +120,15 @@ class Generator:
             children.append(child)
         return children
 
-    # Reparametrised: parameters are numbers, arrays or Tensors, which broadcast ---------------
+    # Reparametrised: parameters are numbers, arrays or Tensors that broadcast -----------------
 
     def normal(
         self, shape: Shape = None, *, loc: Any = 0.0, scale: Any = 1.0, dtype: Any = None
     ) -> Tensor:
-        """Normal numbers with mean loc and standard deviation scale: loc + scale · noise.
+        """Normal samples with mean loc and standard deviation scale: loc + scale · noise.
 
-        shape  left out, that of loc and scale together
-        dtype  left out, that of loc and scale if they are arrays or Tensors, else float64
+        shape  default: the broadcast shape of loc and scale
+        dtype  default: that of loc and scale if they are arrays or Tensors, else float64
 
         >>> import pullback as pb
         >>> scale = pb.tensor(2.0, requires_grad=True)
@@ -142,7 +142,7 @@ class Generator:
     def uniform(
         self, shape: Shape = None, *, low: Any = 0.0, high: Any = 1.0, dtype: Any = None
     ) -> Tensor:
-        """Numbers from [low, high), all equally likely: low + (high - low) · noise.
+        """Uniform samples in [low, high): low + (high - low) · noise.
 
         shape, dtype  as for `normal`
 
@@ -156,7 +156,7 @@ class Generator:
     def exponential(
         self, shape: Shape = None, *, scale: Any = 1.0, dtype: Any = None
     ) -> Tensor:
-        """Exponentially distributed numbers with mean scale: scale · noise.
+        """Exponentially distributed samples with mean scale: scale · noise.
 
         shape, dtype  as for `normal`
 
@@ -197,7 +197,7 @@ class Generator:
     def bernoulli(
         self, probability: Any = 0.5, shape: Shape = None, *, dtype: Any = None
     ) -> Tensor:
-        """True with a probability, which is a number or an array of them; else False.
+        """Booleans that are True with a given probability, a number or an array.
 
         Raises `ArgumentError` unless every probability is in [0, 1].
 
@@ -219,9 +219,9 @@ class Generator:
         self, low: int, high: int | None = None, shape: Shape = (), *, endpoint: bool = False,
         dtype: Any = "int64",
     ) -> Tensor:
-        """Integers from low up to high, which is left out itself unless `endpoint`.
+        """Integers in [low, high), or in [low, high] with `endpoint`.
 
-        With one number, from 0 up to it.
+        With one number, in [0, low).
 
         >>> import pullback as pb
         >>> pb.random.Generator(0).integers(5, 6, (2,))
@@ -236,7 +236,7 @@ class Generator:
             raise
         except (TypeError, ValueError) as error:
             raise ArgumentError(
-                "`integers`", "low below high, and a dtype that holds both",
+                "`integers`", "low < high, and a dtype that holds both",
                 f"low={low}, high={high}, dtype={dtype}: {error}",
             ) from None
         return wrap(Tensor, found)
@@ -244,9 +244,9 @@ class Generator:
     # Rearranging --------------------------------------------------------------------------------
 
     def permutation(self, x: Any, *, axis: int = 0) -> Tensor:
-        """The numbers below an integer, or the parts of an array along an axis, in a random order.
+        """A random permutation of range(x) for an int, or of the slices of an array along an axis.
 
-        Differentiable: a cotangent goes back to where its entry came from.
+        Differentiable: the VJP applies the inverse permutation.
 
         >>> import pullback as pb
         >>> sorted(pb.random.Generator(0).permutation(4).tolist())
@@ -259,7 +259,7 @@ class Generator:
         return OPS["take"](x, order, axis=axis % x.ndim)
 
     def _order(self, count: int, who: str) -> Any:
-        """The numbers below an integer in a random order, for each example another."""
+        """A random permutation of range(count), a different one per example."""
         def draw(size: tuple[int, ...]) -> Any:
             stream = self._numpy
             if len(size) == 1:
@@ -272,7 +272,7 @@ class Generator:
         return self._numpy.random(size)
 
     def shuffle(self, x: Any) -> None:
-        """Rearrange a Tensor, an array or a list in place, along its first axis.
+        """Permute a Tensor, an array or a list in place, along its first axis.
 
         >>> import pullback as pb
         >>> cards = [1, 2, 3]
@@ -284,28 +284,28 @@ class Generator:
             array: Any = x  # indexing is bound in `ops.operators`
             array[...] = self.permutation(x)
         elif isinstance(x, (numpy.ndarray, MutableSequence)):
-            if _differ():
+            if _draws_differ():
                 raise BatchedValueError(
-                    "`shuffle` inside vmap", "a Tensor, which has an order for each example",
+                    "`shuffle` inside vmap", "a Tensor, which has one order per example",
                     f"a {type(x).__name__}", "use permutation, which returns a new Tensor",
                 )
             self._numpy.shuffle(x)
         else:
             raise ArgumentTypeError(
-                "argument of `shuffle`", "something that can be changed in place",
+                "argument of `shuffle`", "a mutable array, list or Tensor",
                 f"a {type(x).__name__}", "use permutation, which returns a new Tensor",
             )
 
     def choice(
         self, x: Any, shape: Shape = (), *, replace: bool = True, p: Any = None
     ) -> Tensor:
-        """Numbers below an integer, or parts of an array along its first axis, drawn at random.
+        """Random elements of range(x) for an int, or random slices of an array along axis 0.
 
-        replace  whether one may be drawn more than once
-        p        the probability of each; left out, they are equal
+        replace  whether an element may be drawn more than once
+        p        the probability of each element; uniform by default
 
-        Differentiable in an array's entries. Inside vmap, weighted choice without replacement
-        takes those with the largest log p + Gumbel noise, which is as likely as one by one.
+        Differentiable in the array's entries. Inside vmap, weighted choice without replacement
+        uses the Gumbel top-k trick (largest log p + Gumbel noise), which has the same distribution.
 
         >>> import pullback as pb
         >>> sorted(pb.random.Generator(0).choice(3, (3,), replace=False).tolist())
@@ -314,13 +314,13 @@ class Generator:
         whole = isinstance(x, (int, numpy.integer))
         if not whole and not isinstance(x, Tensor):
             x = Tensor(x)
-        at = self._places(int(x) if whole else len(x), _size(shape), replace, p)
+        at = self._draw_indices(int(x) if whole else len(x), _size(shape), replace, p)
         return wrap(Tensor, at) if whole else x[wrap(Tensor, at)]
 
-    def _places(self, count: int, size: tuple[int, ...], replace: bool, p: Any) -> Any:
-        """Numbers below `count`, for each example others."""
+    def _draw_indices(self, count: int, size: tuple[int, ...], replace: bool, p: Any) -> Any:
+        """Indices in [0, count), different ones per example."""
         chance = None if p is None else raw(to_array(p))
-        if not _differ() and chance.__class__ is not Batched:
+        if not _draws_differ() and chance.__class__ is not Batched:
             try:
                 return numpy.asarray(self._numpy.choice(count, size, replace, chance))
             except ValueError as error:
@@ -330,7 +330,7 @@ class Generator:
             _check_chances(chance, count, 0 if replace else many)
         most = many if replace and count else count
         if many > most:
-            raise _cannot_choose(count, f"{many} to draw")
+            raise _cannot_choose(count, f"{many} draws")
         if chance is None and replace:
             return drawn(
                 lambda size: self._numpy.integers(0, count, size), size, "choice", "int64"
@@ -342,7 +342,7 @@ class Generator:
             return OPS["searchsorted"](bounds, noise, side="right")
         if chance is None:
             order = self._order(count, "choice")
-        else:  # Gumbel's top k: who rings first, of clocks that ring at rates p
+        else:  # Gumbel top-k, as exponential races: sort arrival times at rates p
             noise = drawn(
                 lambda size: self._numpy.standard_exponential(size), (count,), "choice"
             )
@@ -358,13 +358,13 @@ def _stream(seed: int | None) -> Any:
     return numpy.random.Generator(numpy.random.PCG64(seed))
 
 
-def _differ() -> bool:
-    """Whether a vmap is running whose examples do not all draw the same, or a graph is built."""
+def _draws_differ() -> bool:
+    """Whether examples of a running vmap draw different numbers, or a graph is being built."""
     return current_graph() is not None or any(v.randomness != "same" for v in running())
 
 
 def _values(array: Any) -> Any:
-    """The numbers in an array, of all examples; None where they are not known yet."""
+    """The numbers in an array, of all examples; None if they are not known yet."""
     while array.__class__ is Batched:
         array = array.value
     found = known(array)
@@ -373,7 +373,7 @@ def _values(array: Any) -> Any:
 
 def _cannot_choose(count: int, got: str) -> ArgumentError:
     return ArgumentError(
-        "`choice`", f"at most {count} to draw, and probabilities that add up to 1", got
+        "`choice`", f"at most {count} draws, and probabilities that sum to 1", got
     )
 
 
@@ -385,9 +385,9 @@ def _check_chances(chance: Any, count: int, many: int) -> None:
     if values is None:
         return
     if (values < 0).any() or not (abs(values.sum(-1) - 1) < 1e-6).all():
-        raise _cannot_choose(count, "probabilities below 0, or with another sum")
+        raise _cannot_choose(count, "negative probabilities, or a sum other than 1")
     if ((values > 0).sum(-1) < many).any():
-        raise _cannot_choose(count, f"{many} to draw, of fewer with a probability above 0")
+        raise _cannot_choose(count, f"{many} draws from fewer elements of positive probability")
 
 
 def _size(shape: Shape) -> tuple[int, ...]:
@@ -397,11 +397,11 @@ def _size(shape: Shape) -> tuple[int, ...]:
 
 
 def _shape(shape: Shape, parameters: list[Any], who: str) -> Any:
-    """The shape of a sample, into which its parameters must broadcast."""
+    """The shape of a sample, to which its parameters must broadcast."""
     shapes = [tuple(getattr(p, "shape", ())) for p in parameters]
     size: Any = (shape,) if isinstance(shape, (int, numpy.integer)) else shape
     if isinstance(size, OpenShape):
-        return size  # whether they fit is seen when the graph runs
+        return size  # checked when the graph runs
     try:
         together = numpy.broadcast_shapes(*shapes)
         if size is None:
@@ -411,13 +411,13 @@ def _shape(shape: Shape, parameters: list[Any], who: str) -> Any:
     except ValueError:
         pass
     raise ArgumentError(
-        f"argument `shape` of `{who}`", f"a shape that parameters of shapes {shapes} fit into",
+        f"argument `shape` of `{who}`", f"a shape to which shapes {shapes} broadcast",
         f"{shape}",
     )
 
 
 def _as_dtype(value: Any, dtype: Any) -> Any:
-    """A parameter in the dtype of the sample; numbers take it on by themselves."""
+    """A parameter in the sample's dtype; Python numbers are converted by promotion."""
     value = value if isinstance(value, Tensor) else to_array(value)
     return value if getattr(value, "dtype", dtype) == dtype else OPS["astype"](value, dtype)
 
@@ -430,7 +430,7 @@ _default = Generator()
 
 
 def default_generator() -> Generator:
-    """The generator that the functions of this module draw from.
+    """The generator that the functions of this module use.
 
     >>> import pullback as pb
     >>> pb.random.seed(0)

@@ -1,4 +1,4 @@
-"""Special functions: SciPy's `special`, with its names and signatures."""
+"""Special functions, with the names and signatures of `scipy.special`."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ Axis = int | tuple[int, ...] | None
 def logsumexp(
     a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
-    """log |Σ b exp(a)| over all entries or along axes, with no overflow.
+    """log |Σ b exp(a)| over all entries or along axes, without overflow.
 
-    b            weights, of either sign, that broadcast with a; None is 1. What has weight 0
-                 contributes nothing, were its entry of a infinite or NaN; the weight has its slope
-                 exp(a - out) there too, or 0 where that is no number
-    return_sign  return the sign of the sum, too; without it, the logarithm of a negative sum is NaN
+    b            weights of either sign, which broadcast with a; None means 1. An entry of weight 0
+                 contributes nothing, even if a is infinite or NaN there; the gradient of the weight
+                 is still exp(a - out) there, or 0 where that is not a number
+    return_sign  also return the sign of the sum; without it, a negative sum gives NaN
 
-    A sum that is 0 gives -∞, with gradients 0.
+    A sum of 0 gives -∞ with zero gradients.
 
     >>> import pullback as pb
     >>> value, sign = pb.special.logsumexp(
@@ -76,7 +76,7 @@ def logsumexp(
     largest = stop_gradient(_max(where(b == 0, -math.inf, a), axis=axis, keepdims=True))
     largest = where(isfinite(largest), largest, 0.0)
     shifted = a - largest
-    # 0 * inf is not 0, so what has weight 0 must not overflow, or be NaN.
+    # 0 * inf is NaN, so an entry of weight 0 must not overflow or be NaN.
     far = (b == 0) & ~(shifted <= math.log(finfo(shifted.dtype).max))
     total = _sum(b * exp(where(far, -math.inf, shifted)), axis=axis, keepdims=True)
     if not keepdims:
@@ -90,7 +90,7 @@ def logsumexp(
 
 @whole
 def softmax(x: Any, axis: Axis = None) -> Any:
-    """exp(x) / Σ exp(x), the sum being over all entries, or along axes; edges as `pb.softmax`.
+    """exp(x) / Σ exp(x); the sum is over all entries or along axes; edge cases as `pb.softmax`.
 
     >>> import pullback as pb
     >>> pb.special.softmax(pb.tensor([[0.0, 0.0], [0.0, 0.0]]))
@@ -102,7 +102,7 @@ def softmax(x: Any, axis: Axis = None) -> Any:
 
 @whole
 def log_softmax(x: Any, axis: Axis = None) -> Any:
-    """log(softmax(x)), the sum being over all entries, or along axes; edges as `pb.log_softmax`.
+    """log(softmax(x)), over all entries or along axes; edge cases as `pb.log_softmax`.
 
     >>> import pullback as pb
     >>> pb.special.log_softmax(pb.tensor([0.0, -1000.0]))
@@ -112,7 +112,7 @@ def log_softmax(x: Any, axis: Axis = None) -> Any:
 
 
 def _along(function: Callable[..., Any], x: Any, axis: Axis) -> Any:
-    """A function along one axis, along several that are made one."""
+    """Apply a function along one axis, or along several axes merged into one."""
     if isinstance(axis, int):
         return function(x, axis=axis)
     shape = tuple(getattr(raw(to_array(x)), "shape", ()))

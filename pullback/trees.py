@@ -1,7 +1,8 @@
-"""Nested structures of tensors: taken apart into a flat list, and put together again.
+"""Pytrees: flatten nested containers of tensors into a list of leaves, and rebuild them.
 
-Lists, tuples, dictionaries and what optree knows or was told about (`optree.register_pytree_node`).
-A Tensor and None are leaves. optree is loaded when a structure is first nested.
+Containers are lists, tuples, dictionaries and all types that optree knows
+(`optree.register_pytree_node` adds one). A Tensor and None are leaves. optree is imported when the
+first nested container is flattened.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Rebuild = Callable[[Sequence[Any]], Any]
 
 
 def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
-    """The leaves of a structure, and the function that puts others in their places.
+    """The leaves of a pytree, and a function that rebuilds the pytree from new leaves.
 
     >>> leaves, rebuild = flatten({"b": 1, "a": (2, 3)})
     >>> leaves, rebuild([20, 30, 10])
@@ -37,9 +38,9 @@ def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
 
 
 class Present:
-    """A structure in which None is no leaf: what a function returns, or is handed for that.
+    """A pytree in which None is not a leaf.
 
-    leaves   those that are there
+    leaves   the leaves that are not None
     """
 
     def __init__(self, tree: Any) -> None:
@@ -49,18 +50,18 @@ class Present:
         self.leaves = [flat[i] for i in self._there]
 
     def rebuild(self, values: Sequence[Any]) -> Any:
-        """The structure with others in place of the leaves, None where it was."""
+        """The pytree with new leaves; each None stays where it was."""
         whole: list[Any] = [None] * self._count
         for i, v in zip(self._there, values, strict=True):
             whole[i] = v
         return self._rebuild(whole)
 
     def select(self, flat: Sequence[Any]) -> list[Any]:
-        """Of one thing for each leaf, None included, those for the leaves that are there."""
+        """From one item per leaf, None included, the items of the leaves that are not None."""
         return [flat[i] for i in self._there]
 
     def like(self, tree: Any) -> list[Any] | None:
-        """What another structure of this form has in the leaves' places; None for another form."""
+        """The items of another pytree at these leaves; None if its number of leaves differs."""
         flat = leaves(tree)
         return self.select(flat) if len(flat) == self._count else None
 
@@ -70,14 +71,14 @@ def _only(values: Sequence[Any]) -> Any:
 
 
 def leaves(tree: Any) -> list[Any]:
-    """The leaves of a structure, in order."""
+    """The leaves of a pytree, in order."""
     return flatten(tree)[0]
 
 
 def spread_prefix(prefix: Any, tree: Any, who: str) -> list[Any]:
-    """For each leaf of a structure, what a structure that begins as it does has in its place.
+    """One value per leaf of `tree`, where `prefix` is a pytree prefix of it (as `in_axes` of vmap).
 
-    Raises `ArgumentError` when the prefix goes otherwise.
+    Raises `ArgumentError` when `prefix` is not a prefix of the tree.
 
     >>> spread_prefix((0, None), ([1, 2], {"a": 3}), "doctest")
     [0, 0, None]
@@ -93,12 +94,12 @@ def spread_prefix(prefix: Any, tree: Any, who: str) -> list[Any]:
         )
     except ValueError as error:
         raise ArgumentError(
-            f"axes of {who}", "an axis, None, or a structure that begins as the values do",
+            f"axes of {who}", "an axis, None, or a pytree prefix of the values",
             str(error).splitlines()[0],
         ) from None
 
 
 def mapped(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """A structure of what a function makes of each leaf (of several structures of one form)."""
+    """Apply a function to each leaf of a pytree (or of several pytrees of one structure)."""
     flat, rebuild = flatten(tree)
     return rebuild([function(*v) for v in zip(flat, *map(leaves, others), strict=True)])

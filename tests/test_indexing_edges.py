@@ -95,7 +95,7 @@ MISUSE: dict[str, Callable[[Any], Any]] = {
     "argument `k`": lambda x: pb.top_k(x, 3),
     "argument `x1` of `outer`": lambda x: pb.outer(x, x),
     "argument `axes` of `tensordot`": lambda x: pb.tensordot(x, x, axes=3),
-    "two lists of as many axes": lambda x: pb.tensordot(x, x, axes=([0], [0, 1])),
+    "two lists of axes of equal length": lambda x: pb.tensordot(x, x, axes=([0], [0, 1])),
     "axis 0 of x2": lambda x: pb.tensordot(x, x, axes=1),
     "2 operands": lambda x: pb.einsum("ij,jk", x),
     "operand 1 of einsum": lambda x: pb.einsum("ij,jk", x, x),

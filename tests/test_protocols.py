@@ -189,7 +189,7 @@ def test_a_function_without_a_rule_is_one_error(name: str) -> None:
     with pytest.raises(errors.ArgumentTypeError) as caught:
         REFUSALS[name](TRACKED)
     assert caught.value.who == f"{name} of a Tensor"
-    assert caught.value.fix.endswith("x.detach().numpy() where no derivative is wanted")
+    assert caught.value.fix.endswith("x.detach().numpy() where no derivative is needed")
 
 
 def test_parts_must_be_equal() -> None:

@@ -216,7 +216,7 @@ MISUSES: dict[str, tuple[Callable[[], Any], str]] = {
     "integers": (lambda: Generator(0).integers(3, 3), "low"),
     "choice": (lambda: Generator(0).choice(3, (4,), replace=False), "at most 3"),
     "choice p": (lambda: Generator(0).choice(2, p=[0.5, 0.6]), "probabilities"),
-    "shuffle": (lambda: Generator(0).shuffle((1, 2)), "in place"),
+    "shuffle": (lambda: Generator(0).shuffle((1, 2)), "mutable"),
 }
 
 

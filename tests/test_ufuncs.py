@@ -159,7 +159,7 @@ def test_what_out_can_not_be() -> None:
 
 def test_in_place_on_an_array() -> None:
     a = np.ones(2)
-    with pytest.raises(TypeError, match="write a \\+ t in place of a \\+= t"):
+    with pytest.raises(TypeError, match="write a \\+ t instead of a \\+= t"):
         a += pb.tensor([1.0, 2.0], requires_grad=True)
     np.testing.assert_array_equal(a, [1, 1])
     same = a

@@ -1,4 +1,4 @@
-"""Neural networks: modules with parameters, layers, losses, first values, saving."""
+"""Neural networks: modules with parameters, layers, losses, initialisation, saving."""
 
 from . import functional as functional
 from . import init as init

@@ -1,4 +1,4 @@
-"""Elementwise functions, and softmax, as modules."""
+"""Activation functions, and softmax, as modules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .module import Module
 class ReLU(Module):
     """max(x, 0); see `pullback.relu`.
 
-    Takes a Tensor of any shape, and answers in its shape and dtype.
+    The input is a Tensor of any shape; the output has its shape and dtype.
 
     >>> import pullback as pb
     >>> ReLU()(pb.tensor([-1.0, 2.0]))
@@ -25,7 +25,7 @@ class ReLU(Module):
 class LeakyReLU(Module):
     """x where it is positive, else slope · x; see `pullback.leaky_relu`.
 
-    Takes a Tensor of any shape, and answers in its shape and dtype.
+    The input is a Tensor of any shape; the output has its shape and dtype.
 
     >>> import pullback as pb
     >>> LeakyReLU(0.5)(pb.tensor([-1.0, 2.0]))
@@ -45,7 +45,7 @@ class LeakyReLU(Module):
 class Tanh(Module):
     """tanh(x).
 
-    Takes a Tensor of any shape, and answers in its shape and dtype.
+    The input is a Tensor of any shape; the output has its shape and dtype.
 
     >>> import pullback as pb
     >>> Tanh()(pb.tensor([0.0, 100.0]))
@@ -59,7 +59,7 @@ class Tanh(Module):
 class Sigmoid(Module):
     """1 / (1 + exp(-x)); see `pullback.sigmoid`.
 
-    Takes a Tensor of any shape, and answers in its shape and dtype.
+    The input is a Tensor of any shape; the output has its shape and dtype.
 
     >>> import pullback as pb
     >>> Sigmoid()(pb.tensor([0.0, 100.0]))
@@ -73,7 +73,7 @@ class Sigmoid(Module):
 class SiLU(Module):
     """x · sigmoid(x); see `pullback.silu`.
 
-    Takes a Tensor of any shape, and answers in its shape and dtype.
+    The input is a Tensor of any shape; the output has its shape and dtype.
 
     >>> import pullback as pb
     >>> SiLU()(pb.tensor([0.0, 100.0]))
@@ -87,7 +87,7 @@ class SiLU(Module):
 class Softplus(Module):
     """log(1 + exp(beta · x)) / beta; see `pullback.softplus`.
 
-    Takes a Tensor of any shape, and answers in its shape and dtype.
+    The input is a Tensor of any shape; the output has its shape and dtype.
 
     >>> import pullback as pb
     >>> Softplus()(pb.tensor([-1000.0, 1000.0]))
@@ -105,11 +105,11 @@ class Softplus(Module):
 
 
 class GELU(Module):
-    """x · Φ(x), or its approximation by a tanh; see `pullback.gelu`.
+    """x · Φ(x), or its tanh approximation; see `pullback.gelu`.
 
-    Takes a Tensor of any shape, and answers in its shape and dtype.
+    The input is a Tensor of any shape; the output has its shape and dtype.
 
-    approximate  "none", or "tanh"
+    approximate  "none" or "tanh"
 
     >>> import pullback as pb
     >>> GELU()(pb.tensor([0.0, 100.0]))
@@ -129,7 +129,7 @@ class GELU(Module):
 class Softmax(Module):
     """exp(x) / Σ exp(x) along an axis; see `pullback.softmax`.
 
-    Takes a Tensor of at least one axis, and answers in its shape and dtype.
+    The input is a Tensor with at least one axis; the output has its shape and dtype.
 
     >>> import pullback as pb
     >>> Softmax()(pb.zeros((2, 4)))[0]

@@ -1,8 +1,8 @@
-"""First values of parameters.
+"""Initialisation of parameters.
 
-Each function takes a shape and returns a Tensor, drawn from a `pullback.random.Generator` or from
-the default one. Weights are (outputs, inputs, *window), as the layers here have them: fan_in is
-inputs × window, fan_out is outputs × window.
+Each function takes a shape and returns a new Tensor; random values come from a
+`pullback.random.Generator`, or from the default one. A weight has shape (outputs, inputs, *window),
+as in the layers here: fan_in is inputs × window size, fan_out is outputs × window size.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Shape = tuple[int, ...]
 
 
 def zeros(shape: Shape, *, dtype: Any = "float32") -> Tensor:
-    """Zeros, of a shape and dtype.
+    """A tensor of zeros.
 
     >>> zeros((2,))
     Tensor([0., 0.], dtype=float32)
@@ -28,7 +28,7 @@ def zeros(shape: Shape, *, dtype: Any = "float32") -> Tensor:
 
 
 def ones(shape: Shape, *, dtype: Any = "float32") -> Tensor:
-    """Ones, of a shape and dtype.
+    """A tensor of ones.
 
     >>> ones((2,))
     Tensor([1., 1.], dtype=float32)
@@ -37,7 +37,7 @@ def ones(shape: Shape, *, dtype: Any = "float32") -> Tensor:
 
 
 def constant(shape: Shape, value: float, *, dtype: Any = "float32") -> Tensor:
-    """One number everywhere.
+    """A tensor filled with one value.
 
     >>> constant((2,), 0.5)
     Tensor([0.5, 0.5], dtype=float32)
@@ -50,7 +50,7 @@ def normal(
     shape: Shape, *, std: float = 1.0, mean: float = 0.0, generator: Generator | None = None,
     dtype: Any = "float32",
 ) -> Tensor:
-    """Normal numbers.
+    """Normally distributed values.
 
     >>> normal((2, 3)).shape
     (2, 3)
@@ -63,7 +63,7 @@ def uniform(
     shape: Shape, *, low: float = 0.0, high: float = 1.0, generator: Generator | None = None,
     dtype: Any = "float32",
 ) -> Tensor:
-    """Numbers from [low, high), all equally likely.
+    """Uniformly distributed values in [low, high).
 
     >>> uniform((2, 3)).shape
     (2, 3)
@@ -87,7 +87,7 @@ def glorot_uniform(
 def glorot_normal(
     shape: Shape, *, gain: float = 1.0, generator: Generator | None = None, dtype: Any = "float32"
 ) -> Tensor:
-    """Normal with deviation gain · √(2 / (fan_in + fan_out)).
+    """Normal with standard deviation gain · √(2 / (fan_in + fan_out)) (Glorot, Bengio, 2010).
 
     >>> glorot_normal((20, 4)).shape
     (20, 4)
@@ -102,7 +102,7 @@ def kaiming_uniform(
 ) -> Tensor:
     """Uniform in ±√(6 / ((1 + a²) · fan)): for relu, or leaky relu of slope a (He et al., 2015).
 
-    mode  "fan_in" keeps the size of values, "fan_out" that of gradients
+    mode  "fan_in" keeps the variance of activations, "fan_out" that of gradients
 
     >>> bool(abs(kaiming_uniform((4, 24)).numpy()).max() <= 0.5)
     True
@@ -115,7 +115,7 @@ def kaiming_normal(
     shape: Shape, *, a: float = 0.0, mode: str = "fan_in", generator: Generator | None = None,
     dtype: Any = "float32",
 ) -> Tensor:
-    """Normal with deviation √(2 / ((1 + a²) · fan)); see `kaiming_uniform`.
+    """Normal with standard deviation √(2 / ((1 + a²) · fan)); see `kaiming_uniform`.
 
     >>> kaiming_normal((4, 24)).shape
     (4, 24)
@@ -128,9 +128,9 @@ he_uniform, he_normal = kaiming_uniform, kaiming_normal
 
 
 def fans(shape: Shape) -> tuple[int, int]:
-    """(fan_in, fan_out) of a weight.
+    """(fan_in, fan_out) of a weight of this shape.
 
-    Raises `ShapeError` for less than two axes.
+    Raises `ShapeError` for fewer than two axes.
 
     >>> fans((10, 3, 5, 5))
     (75, 250)

@@ -1,4 +1,4 @@
-"""Layers. Weights have PyTorch's shapes, names and first values, so its checkpoints load."""
+"""Layers with PyTorch's weight shapes, names and initial values, so its checkpoints load."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .parameter import Parameter
 
 
 class Linear(Module):
-    """x @ weight.T + bias, over the last axis; weight is (outputs, inputs).
+    """x @ weight.T + bias along the last axis; weight has shape (outputs, inputs).
 
-    First values: uniform in ±1 / √inputs. Raises `ShapeError` for another last axis.
+    Initial values: uniform in ±1 / √inputs. Raises `ShapeError` for a last axis of another length.
 
     >>> import pullback as pb
     >>> Linear(3, 2)(pb.ones((4, 3), dtype="float32")).shape
@@ -45,12 +45,12 @@ class Linear(Module):
 
 
 class Conv2d(Module):
-    """The convolution of (examples, inputs, height, width), plus a bias for each output channel.
+    """2-D convolution of (examples, inputs, height, width), plus a bias per output channel.
 
-    size      of the window: one number, or two
+    size      of the window: one int, or a pair (height, width)
     stride, padding, dilation, groups  as for `pullback.conv2d`
 
-    First values: uniform in ±1 / √(inputs / groups · window).
+    Initial values: uniform in ±1 / √(inputs / groups · window size).
 
     >>> import pullback as pb
     >>> Conv2d(3, 8, 5, padding=2)(pb.ones((1, 3, 16, 16), dtype="float32")).shape
@@ -87,7 +87,7 @@ class Conv2d(Module):
 
 
 class Embedding(Module):
-    """A row of a table for each integer; the first values are normal.
+    """Look up rows of a weight table (entries, width) by integer index; initial values are normal.
 
     >>> import pullback as pb
     >>> Embedding(10, 4)(pb.tensor([[1, 2, 9]])).shape
@@ -107,7 +107,7 @@ class Embedding(Module):
 
 
 class Dropout(Module):
-    """In training, entries are 0 with probability p and the others divided by 1 - p.
+    """In training, sets entries to 0 with probability p and divides the others by 1 - p.
 
     >>> import pullback as pb
     >>> Dropout(0.5).eval()(pb.tensor([1.0, 2.0]))
@@ -127,7 +127,7 @@ class Dropout(Module):
 
 
 class Flatten(Module):
-    """All axes from `start` on as one.
+    """Flatten all axes from `start` on into one.
 
     >>> import pullback as pb
     >>> Flatten()(pb.ones((2, 3, 4))).shape
@@ -148,9 +148,9 @@ class Flatten(Module):
 
 
 class Sequential(Module):
-    """Layers, or other functions of one argument, one after the other.
+    """Apply layers, or other functions of one argument, one after the other.
 
-    Indexed and sliced like a list. Names of what is inside begin with its number.
+    Indexed and sliced like a list. Parameter names begin with the index of their layer.
 
     >>> import pullback as pb
     >>> net = Sequential(Linear(3, 8), pb.tanh, Linear(8, 2))
@@ -190,7 +190,7 @@ class Sequential(Module):
 def _weights(
     shape: tuple[int, ...], bias: bool, dtype: Any, generator: Generator | None
 ) -> tuple[Parameter, Parameter | None]:
-    """Uniform in ±1 / √fan_in, both: PyTorch's choice."""
+    """Weight and bias, both uniform in ±1 / √fan_in, as in PyTorch."""
     bound = 1 / math.sqrt(max(1, init.fans(shape)[0]))
     weight, shift = (
         init.uniform(s, low=-bound, high=bound, generator=generator, dtype=dtype)

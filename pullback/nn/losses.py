@@ -11,11 +11,11 @@ from .module import Module
 class CrossEntropyLoss(Module):
     """-Σ q log(softmax(logits)) for classes or probabilities q; see `pullback.cross_entropy`.
 
-    axis             the logits' axis of classes
-    reduction        "mean" or "sum" over all examples, or "none" for one number each
-    label_smoothing  the share of a target that is spread evenly over all classes
+    axis             the axis of the logits that holds the classes
+    reduction        "mean" or "sum" over all examples, or "none" for one loss per example
+    label_smoothing  the fraction of each target that is spread evenly over all classes
 
-    Call it with logits of floats, (examples, classes), and targets: integers (examples,), or
+    Call it with floating logits (examples, classes) and targets: integer classes (examples,), or
     probabilities of the logits' shape.
 
     >>> import pullback as pb
@@ -43,7 +43,7 @@ class MSELoss(Module):
 
     reduction  "mean" or "sum" over all entries, or "none"
 
-    Call it with two tensors of floats whose shapes broadcast.
+    Call it with two floating tensors whose shapes broadcast.
 
     >>> import pullback as pb
     >>> MSELoss()(pb.tensor([1.0, 3.0]), pb.tensor([1.0, 1.0])).item()

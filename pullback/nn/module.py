@@ -1,12 +1,12 @@
-"""`Module`: a function with parameters. What it has is found by looking at its attributes.
+"""`Module`: a function with parameters, which are found by looking at its attributes.
 
-Nothing is registered, so there is no base constructor to call and nothing to get out of step: an
-attribute that does not begin with an underscore belongs to the module if it is
+Nothing is registered, so a subclass need not call a base constructor. An attribute whose name does
+not begin with an underscore belongs to the module if it is
 
 * a `Parameter`, a trainable `Variable` or a tensor that requires gradients: a parameter;
-* another tensor that was not computed from something tracked: a buffer (kept, but not learnt);
+* another tensor that was not computed from a tracked one: a buffer (saved, but not trained);
 * a `Module`;
-* or a list, tuple or dictionary of such things.
+* or a list, tuple or dictionary of these.
 
 Names are PyTorch's: `layers.0.weight`.
 """
@@ -29,7 +29,7 @@ Named = list[tuple[str, Any]]
 
 
 class Module:
-    """Base of layers and networks: give it attributes and a method `forward`, and call it.
+    """Base class of layers and networks: set attributes, define `forward`, and call the module.
 
     >>> import pullback as pb
     >>> class Scale(pb.nn.Module):
@@ -43,15 +43,15 @@ class Module:
     [('scale', Tensor([3., 4.]))]
     """
 
-    training = True  # until eval() says otherwise
+    training = True  # until eval() is called
 
     forward: Callable[..., Any]
-    """What calling the module computes; every subclass has its own."""
+    """The forward computation; every subclass defines its own."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What `forward` returns.
+        """The result of `forward`.
 
-        Raises `ArgumentTypeError` for a module that has no `forward`.
+        Raises `ArgumentTypeError` if the module has no `forward`.
         """
         forward = getattr(self, "forward", None)
         if forward is None:
@@ -61,34 +61,34 @@ class Module:
             )
         return forward(*args, **kwargs)
 
-    # What it has ------------------------------------------------------------------------------
+    # Contents ---------------------------------------------------------------------------------
 
     def _members(self) -> Iterator[tuple[str, Any]]:
-        """The tensors and modules among the attributes, by name."""
+        """The tensors and modules among the attributes, with their names."""
         for name, value in vars(self).items():
             if not name.startswith("_"):
                 yield from _inside(name, value)
 
     def named_modules(self, prefix: str = "") -> Named:
-        """This module and all inside, each once, by name; its own name is the prefix."""
+        """(name, module) pairs for this module and all submodules, each once; own name: prefix."""
         found: Named = []
         _collect(self, prefix, found, set())
         return found
 
     def modules(self) -> list[Module]:
-        """This module and all inside, each once."""
+        """This module and all submodules, each once."""
         return [module for _, module in self.named_modules()]
 
     def children(self) -> list[Module]:
-        """The modules directly inside."""
+        """The direct submodules."""
         return [value for _, value in self._members() if isinstance(value, Module)]
 
     def named_parameters(self) -> Named:
-        """What it learns, each once, by name."""
+        """(name, tensor) pairs of all trainable parameters, each once."""
         return _once((name, t) for name, t in self._tensors() if _is_parameter(t))
 
     def parameters(self) -> list[Any]:
-        """What it learns, each once: for an optimizer, or for `tape.gradient`.
+        """All trainable parameters, each once: for an optimizer, or for `tape.gradient`.
 
         >>> from pullback import nn
         >>> [p.shape for p in nn.Linear(3, 2).parameters()]
@@ -97,51 +97,51 @@ class Module:
         return [p for _, p in self.named_parameters()]
 
     def named_buffers(self) -> Named:
-        """What it keeps but does not learn, each once, by name."""
+        """(name, tensor) pairs of all buffers (saved but not trained), each once."""
         return _once((name, t) for name, t in self._tensors() if not _is_parameter(t))
 
     def buffers(self) -> list[Any]:
-        """What it keeps but does not learn, such as running averages, each once."""
+        """All buffers (saved but not trained, such as running averages), each once."""
         return [b for _, b in self.named_buffers()]
 
     def _tensors(self) -> Iterator[tuple[str, Any]]:
-        """Every parameter and buffer; one that modules share comes under each of its names."""
+        """Every parameter and buffer; a shared tensor is listed under each of its names."""
         for prefix, module in self.named_modules():
             for name, value in module._members():
                 if isinstance(value, Tensor) and (_is_parameter(value) or value.is_leaf):
                     yield _joined(prefix, name), value
 
-    # What it does -----------------------------------------------------------------------------
+    # Training mode, devices -------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Module:
-        """Make it, and all inside, behave as in training (dropout drops); returns it."""
+        """Set this module and all submodules to training mode (dropout is active); returns it."""
         for module in self.modules():
             module.training = bool(mode)
         return self
 
     def eval(self) -> Module:
-        """Make it, and all inside, behave as in use (dropout does nothing); returns it."""
+        """Set this module and all submodules to evaluation mode (no dropout); returns it."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Module:
-        """Let its parameters learn, or (False) freeze them; returns it.
+        """Set `requires_grad` of all parameters (False freezes them); returns the module.
 
-        Only a `Parameter` or `Variable` is still known as a parameter while it is frozen.
+        A frozen `Parameter` or `Variable` stays a parameter; other frozen tensors become buffers.
         """
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
     def to(self, device: Any = None, dtype: Any = None, *, like: Any = None) -> Module:
-        """Take its parameters and buffers, with their gradients, elsewhere, in place; returns it.
+        """Move parameters and buffers, and their gradients, in place; returns the module.
 
-        device  of their array library, as "cuda"
-        dtype   of real or complex numbers; integers and booleans keep theirs, and complex
-                numbers a complex one
-        like    a Tensor or an array: into its library, and onto its device
+        device  a device of their array library, such as "cuda"
+        dtype   a floating dtype; integer and boolean tensors keep theirs, and complex tensors
+                get the complex dtype of the same precision
+        like    a Tensor or an array: move to its library and its device
 
-        Make optimizers afterwards: what they remember stays where it was. Raises what the library
-        raises for a device that it has not, and `DtypeError` for a dtype that is not floating.
+        Create optimizers afterwards: their state is not moved. Raises the library's own error for
+        an unknown device, and `DtypeError` for a dtype that is not floating.
 
         >>> import pullback as pb
         >>> pb.nn.Linear(3, 2).to(dtype="float64").weight.dtype
@@ -152,14 +152,14 @@ class Module:
         return self
 
     def zero_grad(self) -> None:
-        """Forget the gradients of its parameters."""
+        """Set the gradients of all parameters to None."""
         for p in self.parameters():
             p.grad = None
 
     # Saving -----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Tensor]:
-        """A snapshot of parameters and buffers by name: copies, which later training leaves alone.
+        """A dictionary {name: copy} of parameters and buffers; later training does not change it.
 
         >>> from pullback import nn
         >>> list(nn.Sequential(nn.Linear(3, 2), nn.ReLU()).state_dict())
@@ -173,13 +173,13 @@ class Module:
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True
     ) -> tuple[list[str], list[str]]:
-        """Take the values of a snapshot; answers the names that were missing and unexpected.
+        """Copy values into parameters and buffers; returns (missing names, unexpected names).
 
-        strict  such names are an `ArgumentError`
+        strict  raise `ArgumentError` if any name is missing or unexpected
 
-        Values may be Tensors or arrays, and are converted to the dtype that is there. Nothing is
-        changed when an error is raised: `ShapeError` for another shape, `DtypeError` for a value
-        that would lose its fraction or imaginary part.
+        Values are Tensors or arrays, and are converted to the dtypes of the module. An error leaves
+        the module unchanged: `ShapeError` for another shape, `DtypeError` for a value that would
+        lose its fraction or imaginary part.
         """
         ours = dict(self._tensors())
         missing = [name for name in ours if name not in state_dict]
@@ -190,8 +190,8 @@ class Module:
             got += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
             fix = suggestion(unexpected[0], missing) if missing and unexpected else ""
             raise ArgumentError(
-                who, "the names of its parameters and buffers", "; ".join(got),
-                fix or "pass strict=False to load what is there",
+                who, "exactly the names of its parameters and buffers", "; ".join(got),
+                fix or "pass strict=False to load the names that match",
             )
         fitted = [
             (t, _fitted(t, state_dict[name], f"{name!r} in {who}"))
@@ -204,7 +204,7 @@ class Module:
     # Printing ---------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
-        """What is printed between the parentheses."""
+        """The text between the parentheses of `repr`."""
         return ""
 
     def __repr__(self) -> str:
@@ -257,7 +257,7 @@ def _is_parameter(value: Tensor) -> bool:
 
 
 def _fitted(target: Tensor, value: Any, who: str) -> Any:
-    """A value as a raw array of the target's shape and dtype."""
+    """A value as a raw array with the target's shape and dtype."""
     data = target._data
     array = adapters[data.__class__].asarray(to_array(raw(value), data))
     if tuple(array.shape) != target.shape:

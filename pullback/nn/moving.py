@@ -1,4 +1,4 @@
-"""A module's tensors in another library, device or dtype; and calling it with other values."""
+"""Move a module's tensors to another library, device or dtype; call it with other parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..variable import Variable
 
 
 def moved(tensors: list[Any], device: Any, dtype: Any, like: Any, who: str) -> None:
-    """Put every tensor, and its gradient, elsewhere, in place; nothing is changed by an error."""
+    """Move every tensor and its gradient in place; after an error nothing has changed."""
     made = [(t, _array(t, device, dtype, like, who)) for t in tensors]
     grads = [t.grad for t in tensors]
     new = [None if g is None else _array(g, device, dtype, like, who) for g in grads]
@@ -31,7 +31,7 @@ def moved(tensors: list[Any], device: Any, dtype: Any, like: Any, who: str) -> N
 
 
 def _array(t: Any, device: Any, dtype: Any, like: Any, who: str) -> Any:
-    """A tensor's array elsewhere; itself, if it is there."""
+    """A tensor's array after the move; the array itself if nothing changes."""
     data = t._data
     if like is not None:
         data = raw(asarray(wrap(Tensor, data), like=like))
@@ -48,13 +48,14 @@ def _array(t: Any, device: Any, dtype: Any, like: Any, who: str) -> Any:
 
 
 def functional_call(module: Any, values: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
-    """What a module computes with other parameters and buffers than its own, which stay the same.
+    """The output of a module called with other parameters and buffers; its own stay unchanged.
 
-    values  name -> Tensor or array, named as by `state_dict`; what is not named is the module's own
+    values  {name: Tensor or array}, named as in `state_dict`; the module uses its own tensors for
+            names that are missing
 
-    So a module is a function of its parameters: for `grad` and the other transformations, or inside
-    `jax.jit`. A buffer that the module updates keeps its old value. Raises `ArgumentError` for a
-    name that the module has not, and for a `Variable`; `ShapeError` for another shape.
+    This makes a module a function of its parameters: for `grad` and the other transformations, or
+    inside `jax.jit`. A buffer that the module updates keeps its old value. Raises `ArgumentError`
+    for an unknown name and for a `Variable`; `ShapeError` for another shape.
 
     >>> import pullback as pb
     >>> layer = pb.nn.Linear(2, 1, bias=False)
@@ -83,8 +84,8 @@ def _given(name: str, value: Any, own: Mapping[str, Any]) -> Tensor:
     target = own.get(name)
     if target is None or isinstance(target, Variable):
         raise ArgumentError(
-            f"{name!r} of functional_call", f"a name of the module's: {', '.join(own)}",
-            "a Variable, which is assigned" if target is not None else "another",
+            f"{name!r} of functional_call", f"a name in the module: {', '.join(own)}",
+            "a Variable; assign to it instead" if target is not None else "an unknown name",
             "" if target is not None else suggestion(name, own),
         )
     if value.shape != target.shape:

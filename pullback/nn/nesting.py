@@ -1,7 +1,7 @@
-"""Nested values as the content of a safetensors file: arrays, and a description in JSON.
+"""Nested values as the content of a safetensors file: arrays, plus a description in JSON.
 
-Nestings are of dictionaries, lists and tuples; in them are tensors, arrays, and Python's plain
-values. Nothing in a file is code.
+Containers are dictionaries, lists and tuples; they hold tensors, arrays and plain Python values.
+A file holds no code.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Make = Callable[[Any, bool, bool], Any]
 
 
 def dumps(values: Any) -> bytes:
-    """A nesting as the content of a safetensors file.
+    """A nested value as the bytes of a safetensors file.
 
-    Raises `ArgumentTypeError` for what is no plain value: objects of classes, functions.
+    Raises `ArgumentTypeError` for values that are not plain data: instances of classes, functions.
 
     >>> loads(dumps({"step": 3, "state": [(1.5, None)]}))
     {'step': 3, 'state': [(1.5, None)]}
@@ -40,11 +40,11 @@ def dumps(values: Any) -> bytes:
 
 
 def loads(content: bytes, make: Make | None = None) -> Any:
-    """The nesting of a file's content; of a file by somebody else, a dictionary of tensors.
+    """The nested value in a file's bytes; for a file from another program, {name: tensor}.
 
-    make  a tensor from an array, whether it was a parameter and whether it required gradients
+    make  builds a tensor from (array, whether it was a parameter, whether it required gradients)
 
-    Raises `ArgumentError` for another format, pickles above all.
+    Raises `ArgumentError` for another format; pickles are never read.
     """
     make = make or _made
     try:
@@ -53,11 +53,11 @@ def loads(content: bytes, make: Make | None = None) -> Any:
         text = json.loads(content[8 : 8 + length]).get("__metadata__", {}).get(_KEY)
     except ImportError:
         raise
-    except Exception as error:  # the package's own class, and what its parser lets through
+    except Exception as error:  # safetensors' own class, and errors of its parser
         pickled = content[:2] in (b"PK", b"\x80\x02", b"\x80\x04", b"\x80\x05")
         raise ArgumentError(
             "content to load", "a safetensors file", "a pickle" if pickled else str(error),
-            "save it again in this format; pickles are not read, for they can run code",
+            "save it again in this format; pickles are not read, because they can run code",
         ) from None
     if text is None:
         return {name: make(array, False, False) for name, array in arrays.items()}
@@ -69,7 +69,7 @@ def _made(array: Any, learnt: bool, requires_grad: bool) -> Tensor:
 
 
 def _described(value: Any, where: str, arrays: dict[str, Any], names: dict[int, str]) -> Any:
-    """What JSON says of a value; its arrays are put with the others."""
+    """The JSON description of a value; its arrays are added to `arrays`."""
     if isinstance(value, numpy.generic) and not value.shape:
         value = numpy.asarray(value)
     if isinstance(value, (Tensor, numpy.ndarray)):
@@ -101,7 +101,7 @@ def _of_tensor(
 ) -> dict[str, Any]:
     name = names.setdefault(id(value), f"{len(names)}")
     array = numpy.array(raw(to_array(value)), order="C")
-    split = array.dtype == numpy.complex128  # which the format has not
+    split = array.dtype == numpy.complex128  # which safetensors does not support
     if name not in arrays:
         arrays[name] = array.view(numpy.float64).reshape(*array.shape, 2) if split else array
     told = {

@@ -1,4 +1,4 @@
-"""Layers that bring their input to mean 0 and variance 1."""
+"""Layers that normalise their input to mean 0 and variance 1."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .parameter import Parameter
 
 
 class LayerNorm(Module):
-    """Normalises each example over its last axes, then scales and shifts each entry.
+    """Normalises each example over its last axes, then applies an elementwise scale and shift.
 
-    shape   of the last axes: one number, or a tuple
+    shape   of the last axes: an int or a tuple
     affine  whether there are a weight and a bias
 
-    Raises `ShapeError` for other last axes.
+    Raises `ShapeError` if the input's last axes have another shape.
 
     >>> import pullback as pb
     >>> LayerNorm(2, eps=0.0)(pb.tensor([[1.0, 3.0]], dtype="float32"))
@@ -51,17 +51,18 @@ class LayerNorm(Module):
 
 
 class BatchNorm(Module):
-    """Normalises each channel (axis 1) over all examples and places, then scales and shifts it.
+    """Normalises each channel (axis 1) over the batch and all positions, then scales and shifts.
 
-    For any number of axes: (examples, channels), (examples, channels, height, width), … In
-    training with the batch's mean and variance, of which running averages are kept; in use with
-    these.
+    Works for any number of axes: (examples, channels), (examples, channels, height, width), …
+    Training uses the statistics of the batch and updates running averages; evaluation uses the
+    running averages.
 
-    momentum  how much of a batch enters the averages; None for the plain average of all batches
+    momentum  weight of a new batch in the averages; None for the plain mean over all batches
     affine    whether there are a weight and a bias
-    track     whether averages are kept; without them, the batch's own are used always
+    track     whether averages are kept; without them, batch statistics are always used
 
-    Raises `ShapeError` for other channels, `ArgumentError` in training for one value a channel.
+    Raises `ShapeError` for another number of channels, and `ArgumentError` in training for a
+    single value per channel.
 
     >>> import pullback as pb
     >>> norm = BatchNorm(1, momentum=1.0)
@@ -103,7 +104,7 @@ class BatchNorm(Module):
         return ops.batch_norm(x, self.weight, self.bias, eps=self.eps)
 
     def _track(self, x: Any) -> None:
-        """Let a batch enter the running averages; in a graph, whenever it runs."""
+        """Update the running averages with a batch; in a graph, each time the graph runs."""
         lengths = tuple(x.shape)
         if None not in lengths:
             self._check(lengths)
@@ -113,16 +114,16 @@ class BatchNorm(Module):
         if current_graph() is None:
             self._enter(mean, variance, lengths)
             return
-        from ..graphs.tracing import effect  # loaded already, by whoever builds a graph
+        from ..graphs.tracing import effect  # already loaded when a graph is built
 
         effect("batch_statistics", self._enter, [mean, variance, ops.shape(raw(x))], ())
 
     def _check(self, lengths: tuple[int, ...]) -> int:
-        """How many values a channel has; an `ArgumentError` where the variance needs more."""
+        """The number of values per channel; `ArgumentError` where the variance needs more."""
         count = math.prod(lengths[:1] + lengths[2:])
         if count < 2:
             raise ArgumentError(
-                f"input of {self!r} in training", "more than one value a channel",
+                f"input of {self!r} in training", "more than one value per channel",
                 f"shape {lengths}", "use a larger batch, or call eval() first",
             )
         return count
@@ -151,5 +152,5 @@ def _moved(average: Any, value: Any, share: float) -> Any:
 
 
 def _put(buffer: Tensor, array: Any) -> None:
-    """A new array in a tensor, whose old one graphs may hold."""
+    """Replace a tensor's array; graphs may still hold the old one."""
     buffer._data = adapters[array.__class__].asarray(array)

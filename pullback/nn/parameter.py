@@ -1,4 +1,4 @@
-"""`Parameter`: a tensor that a module learns."""
+"""`Parameter`: a trainable tensor of a module."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..core.tensor import Tensor, to_array
 
 
 class Parameter(Tensor):
-    """A tensor that requires gradients, for `backward`, and that tapes watch on their own.
+    """A tensor that requires gradients, for `backward`, and that tapes watch automatically.
 
-    data           an array, number, nested sequence or Tensor; it is copied, for training writes
-    requires_grad  False for one that is not to learn
-    dtype          converted to, when given
+    data           an array, number, nested sequence or Tensor; copied, because training writes
+    requires_grad  False for a frozen parameter
+    dtype          convert to this dtype
 
     Raises `DtypeError` for integers and booleans that require gradients.
 

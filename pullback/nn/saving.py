@@ -1,4 +1,4 @@
-"""Saving and loading, as safetensors: numbers and names, no code. Pickles are not read."""
+"""Saving and loading as safetensors: numbers and names, no code. Pickles are not read."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _DTYPES = frozenset((
 
 
 class MissingPackageError(PullbackError, ImportError):
-    """A package that an extra installs is not there."""
+    """An optional package is not installed."""
 
 
 def save(values: Any, path: Target) -> None:
     """Write a module's parameters and buffers, or a dictionary {name: tensor}, to a file.
 
-    A file that was there is replaced only once the new one is complete.
-    Raises `DtypeError` for values that the format cannot hold.
+    An existing file is replaced only when the new one is complete.
+    Raises `DtypeError` for dtypes that the format does not support.
 
     >>> import pathlib, tempfile
     >>> from pullback import nn
@@ -54,12 +54,12 @@ def save(values: Any, path: Target) -> None:
     for name, value in values.items():
         if not isinstance(name, str):
             raise ArgumentTypeError("names given to `save`", "strings", repr(name))
-        # The format writes memory as it lies, so it has to lie in order.
+        # The format writes raw memory, so the array must be C-contiguous.
         array = arrays[name] = numpy.array(raw(to_array(value)), order="C")
         if array.dtype.name not in _DTYPES:
             raise DtypeError(
-                f"{name!r} given to `save`", "a dtype that safetensors files have",
-                f"dtype {array.dtype.name}", "save real and imaginary parts apart"
+                f"{name!r} given to `save`", "a dtype that safetensors supports",
+                f"dtype {array.dtype.name}", "save real and imaginary parts separately"
                 if array.dtype.kind == "c" else "convert it first",
             )
     path = Path(path)
@@ -74,18 +74,18 @@ def save(values: Any, path: Target) -> None:
 
 
 def load(path: Target) -> dict[str, Tensor]:
-    """The dictionary {name: Tensor} of a file, for `Module.load_state_dict`; see `save`.
+    """The dictionary {name: Tensor} in a file, for `Module.load_state_dict`; see `save`.
 
-    Raises `ArgumentError` for a file in another format (`FileNotFoundError` for none).
+    Raises `ArgumentError` for another format, and `FileNotFoundError` for a missing file.
     """
     module = _safetensors()
     content = Path(path).read_bytes()
     try:
         arrays = module.load(content)
-    except Exception as error:  # the package's own class, and what its parser lets through
+    except Exception as error:  # safetensors' own class, and errors of its parser
         raise ArgumentError(
             f"`load` of {os.fspath(path)!r}", "a safetensors file", str(error),
-            "write it with pullback.nn.save; pickles are not read, for they can run code",
+            "write it with pullback.nn.save; pickles are not read, because they can run code",
         ) from None
     return {name: Tensor(array) for name, array in arrays.items()}
 
@@ -95,7 +95,7 @@ def _safetensors() -> Any:
         import safetensors.numpy
     except ImportError:
         raise MissingPackageError(
-            "saving and loading", "the package safetensors", "none",
+            "saving and loading", "the package safetensors", "not installed",
             "pip install pullback[save]",
         ) from None
     return safetensors.numpy

@@ -1,14 +1,14 @@
-"""Operations, by the chapters of the Array API standard; see README.md for how to add one.
+"""Operations, by chapter of the Array API standard; see README.md for how to add one.
 
-A chapter is loaded when one of its names is first used, but for those that a Tensor's operators
-need.
+Each chapter is imported when one of its names is first used, except those that the operators of
+Tensor need.
 """
 
 from typing import TYPE_CHECKING
 
 from .._loading import on_use
 from .._places import OPS
-from ..core import departures as departures  # from now on, what leaves is remembered
+from ..core import departures as departures  # from now on, conversions to arrays are recorded
 from . import methods as methods
 from . import operators as operators
 

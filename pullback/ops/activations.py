@@ -1,10 +1,10 @@
-"""Activations and what they are made of: sigmoid, erf, softmax, logsumexp.
+"""Activations and related functions: sigmoid, erf, softmax, logsumexp.
 
 Kinks: `relu` and `hard_…` have derivative 0 at theirs; `leaky_relu` and `elu` have at 0 the slope
-of their negative side. Wherever it is possible a rule reads `out` and not `x`, because the next
-operation keeps `out` anyway and nobody else may need `x`.
-Infinite entries: `-inf` has weight 0 in a softmax. A slice of nothing but `-inf` has logsumexp
-`-inf`, and then all of its weights, which are the gradient of logsumexp, are 0: never NaN.
+of their negative side. Where possible a rule reads `out` instead of `x`, because the next operation
+saves `out` anyway, so `x` can be freed.
+Infinite entries: `-inf` has weight 0 in a softmax. A slice that is all `-inf` has logsumexp `-inf`,
+and its weights (the gradient of logsumexp) are all 0, never NaN.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 @op(elementwise=True)
 def relu(xp: Any, x: Any, /) -> Any:
-    """max(x, 0): the derivative is 1 above 0 and 0 elsewhere, at 0 too. NaN stays NaN.
+    """max(x, 0): the derivative is 1 for x > 0 and 0 elsewhere, also at 0. NaN stays NaN.
 
     >>> import numpy as np
     >>> relu(np.array([-2.0, 3.0]))
@@ -45,10 +45,10 @@ def pullback_relu(g: Any, out: Any) -> Any:
 
 @op(elementwise=True)
 def gate(xp: Any, x: Any, control: Any, /) -> Any:
-    """x where control is above 0 (or NaN), else 0; linear in x, and `control` only switches.
+    """x where control > 0 (or is NaN), else 0; linear in x, with no derivative in control.
 
-    The rule of `relu` is this and not a product with a mask, so that no `0 · ∞` arises where what
-    comes after the relu has an infinite slope at 0.
+    The pullback of `relu` uses this and not a product with a mask: a mask would give 0 · ∞ = NaN
+    where the cotangent is infinite.
 
     >>> import numpy as np
     >>> gate(np.array([1.0, np.inf]), np.array([5.0, 0.0]))
@@ -64,7 +64,7 @@ def pullback_gate(g: Any, control: Any) -> Any:
 
 @op(elementwise=True)
 def leaky_relu(xp: Any, x: Any, /, negative_slope: float = 0.01) -> Any:
-    """x above 0, negative_slope · x elsewhere; the derivative at 0 is negative_slope.
+    """x for x > 0, else negative_slope · x; the derivative at 0 is negative_slope.
 
     >>> import numpy as np
     >>> leaky_relu(np.array([-2.0, 3.0]), 0.5)
@@ -80,7 +80,7 @@ def pullback_leaky_relu(g: Any, x: Any, *, negative_slope: float) -> Any:
 
 @op(elementwise=True)
 def elu(xp: Any, x: Any, /, alpha: float = 1.0) -> Any:
-    """x above 0, alpha · (exp(x) - 1) elsewhere; the derivative at 0 is alpha.
+    """x for x > 0, else alpha · (exp(x) - 1); the derivative at 0 is alpha.
 
     Raises `ArgumentError` for a negative alpha.
 
@@ -89,7 +89,7 @@ def elu(xp: Any, x: Any, /, alpha: float = 1.0) -> Any:
     array([-0.5,  3. ])
     """
     if alpha < 0:
-        raise ArgumentError("argument `alpha` of `elu`", "a number of at least 0", f"{alpha}")
+        raise ArgumentError("argument `alpha` of `elu`", "a number ≥ 0", f"{alpha}")
     return where(x > 0, x, alpha * xp.expm1(xp.minimum(x, xp.zeros_like(x))))
 
 
@@ -100,7 +100,7 @@ def pullback_elu(g: Any, out: Any, *, alpha: float) -> Any:
 
 @op(elementwise=True)
 def hard_tanh(xp: Any, x: Any, /, low: float = -1.0, high: float = 1.0) -> Any:
-    """x limited to [low, high]; the derivative is 1 strictly inside and 0 elsewhere.
+    """x clamped to [low, high]; the derivative is 1 strictly inside and 0 elsewhere.
 
     Unlike `clip`, whose derivative is 1 at the limits too.
 
@@ -118,7 +118,7 @@ def pullback_hard_tanh(g: Any, out: Any, *, low: float, high: float) -> Any:
 
 @op(elementwise=True)
 def hard_sigmoid(xp: Any, x: Any, /) -> Any:
-    """x/6 + 1/2 limited to [0, 1]; the derivative is 1/6 strictly between -3 and 3, else 0.
+    """x/6 + 1/2 clamped to [0, 1]; the derivative is 1/6 strictly between -3 and 3, else 0.
 
     >>> import numpy as np
     >>> hard_sigmoid(np.array([-4.0, 0.0, 4.0]))
@@ -134,7 +134,7 @@ def pullback_hard_sigmoid(g: Any, out: Any) -> Any:
 
 @op(elementwise=True)
 def sigmoid(xp: Any, x: Any, /) -> Any:
-    """1 / (1 + exp(-x)), with no overflow and exact in both tails.
+    """1 / (1 + exp(-x)), without overflow and accurate in both tails.
 
     pullback  g · out · (1 - out)
 
@@ -153,7 +153,7 @@ def partial_sigmoid(out: Any) -> Any:
 
 @op(elementwise=True)
 def log_sigmoid(xp: Any, x: Any, /) -> Any:
-    """log(sigmoid(x)) = min(x, 0) - log(1 + exp(-|x|)), with no overflow.
+    """log(sigmoid(x)) = min(x, 0) - log(1 + exp(-|x|)), without overflow.
 
     pullback  g · (1 - exp(out))
 
@@ -171,7 +171,7 @@ def partial_log_sigmoid(out: Any) -> Any:
 
 @op(elementwise=True)
 def softplus(xp: Any, x: Any, /, beta: float = 1.0) -> Any:
-    """log(1 + exp(beta · x)) / beta: a smooth relu, with no overflow and no threshold.
+    """log(1 + exp(beta · x)) / beta: a smooth relu, without overflow or threshold.
 
     pullback  g · sigmoid(beta · x) = g · (1 - exp(-beta · out))
 
@@ -228,7 +228,7 @@ def partial_erf(x: Any) -> Any:
 
 @op(native="erfc", elementwise=True)
 def erfc(x: Any, /) -> Any:
-    """1 - erf(x), for real x, with no cancellation where erf is nearly 1.
+    """1 - erf(x), for real x, accurate where erf is close to 1.
 
     >>> import numpy as np
     >>> erfc(np.array([-np.inf, 0.0, np.inf]))
@@ -243,17 +243,17 @@ def partial_erfc(x: Any) -> Any:
 
 _ROOT_HALF = math.sqrt(0.5)
 _DENSITY = 1 / math.sqrt(2 * math.pi)
-_SLOPE, _CUBIC = 2 * math.sqrt(2 / math.pi), 0.044715  # of the argument of the sigmoid
+_SLOPE, _CUBIC = 2 * math.sqrt(2 / math.pi), 0.044715  # coefficients of the sigmoid's argument
 
 
 @op(elementwise=True)
 def gelu(xp: Any, x: Any, /, approximate: str = "none") -> Any:
-    """x · Φ(x) with the normal distribution function Φ, or its usual approximation by a tanh.
+    """x · Φ(x) with the normal distribution function Φ, or its tanh approximation.
 
     approximate  "none": Φ(x) = erfc(-x/√2) / 2
                  "tanh": Φ(x) ≈ (1 + tanh(u)) / 2 = sigmoid(2u),  u = √(2/π) (x + 0.044715 x³)
 
-    Raises `ArgumentError` for another word.
+    Raises `ArgumentError` for another value of `approximate`.
 
     >>> import numpy as np
     >>> gelu(np.array([-1.0, 0.0, 1.0]))
@@ -271,7 +271,7 @@ def partial_gelu(x: Any, *, approximate: str) -> Any:
     square = x * x
     if approximate == "none":
         return exp(square * -0.5) * x * _DENSITY + _normal_cdf(x)
-    x = where(x > 30, 30.0, where(x < -30, -30.0, x))  # beyond, s is 0 or 1 and x³ overflows
+    x = where(x > 30, 30.0, where(x < -30, -30.0, x))  # beyond ±30 s is 0 or 1, and x³ overflows
     square, s = x * x, _sigmoid_cdf(x)
     return ((1 - s) * x * (square * (3 * _CUBIC * _SLOPE) + _SLOPE) + 1) * s
 
@@ -286,11 +286,11 @@ def _sigmoid_cdf(x: Any) -> Any:
 
 @op
 def softmax(xp: Any, x: Any, /, axis: int = -1) -> Any:
-    """exp(x) / Σ exp(x) along an axis, with no overflow.
+    """exp(x) / Σ exp(x) along an axis, without overflow.
 
     pullback  out · (g - Σ g · out)
 
-    `-inf` has weight 0; a slice of nothing but `-inf` has all weights 0.
+    `-inf` has weight 0; a slice that is all `-inf` has all weights 0.
 
     >>> import numpy as np
     >>> softmax(np.array([1000.0, 1000.0, -np.inf]))
@@ -321,7 +321,7 @@ def batch_softmax(x: Any, *, axis: int) -> Any:
 
 @op
 def log_softmax(xp: Any, x: Any, /, axis: int = -1) -> Any:
-    """log(softmax(x)) = x - logsumexp(x) along an axis, with no overflow.
+    """log(softmax(x)) = x - logsumexp(x) along an axis, without overflow.
 
     pullback  g - exp(out) · Σ g
 
@@ -355,18 +355,18 @@ def batch_log_softmax(x: Any, *, axis: int) -> Any:
 def logsumexp(
     xp: Any, x: Any, /, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Any:
-    """log Σ exp(x) over all entries or along axes, with no overflow.
+    """log Σ exp(x) over all entries or along axes, without overflow.
 
     pullback  g · exp(x - out)
 
-    Nothing, or nothing but `-inf`, gives `-inf`, with gradient 0.
+    An empty slice, and one that is all `-inf`, gives `-inf`, with gradient 0.
 
     >>> import numpy as np
     >>> logsumexp(np.array([1000.0, 1000.0]))
     np.float64(1000.6931471805599)
     """
     axes = tuple(range(len(x.shape))) if axis is None else axis
-    # A sum of nothing is 0, of the right shape, where a maximum of nothing is an error.
+    # The sum over an empty axis is 0 with the right shape; its maximum would be an error.
     largest = xp.sum(x, axis=axes, keepdims=True) if 0 in x.shape else finite_max(xp, x, axes)
     total = xp.log(xp.sum(xp.exp(x - largest), axis=axes, keepdims=True)) + largest
     return total if keepdims else xp.squeeze(total, axis=axes)
@@ -388,15 +388,15 @@ def batch_logsumexp(x: Any, *, axis: Any, keepdims: bool) -> Any:
 
 
 def _weights(x: Any, out: Any, axis: Any, keepdims: bool) -> Any:
-    """exp(x - logsumexp(x)), and 0 where that is `-inf`."""
+    """exp(x - logsumexp(x)), or 0 where the logsumexp is `-inf`."""
     out = kept(out, tuple(x.shape), axis, keepdims)
     return exp(x - where(out == -math.inf, 0.0, out))
 
 
 def finite_max(xp: Any, x: Any, axis: Any) -> Any:
-    """The maximum along axes, but 0 where it is infinite, so that it can be subtracted.
+    """The maximum along axes, with infinite maxima replaced by 0 so that it can be subtracted.
 
-    Of complex numbers that of the real parts, which keeps a logarithm on its principal branch.
+    For complex x the maximum of the real parts, which keeps a logarithm on its principal branch.
     """
     x = xp.real(x) if is_complex(x) else x
     largest = xp.max(x, axis=axis, keepdims=True)

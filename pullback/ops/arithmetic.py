@@ -1,8 +1,8 @@
 """Arithmetic: sums, products, quotients, remainders, absolute values and signs, elementwise.
 
 Kinks: `abs` has derivative 0 at 0, and so has `copysign` in its first argument. A zero cotangent
-stays zero where a derivative is infinite (`1 / x` at 0), so that an entry which a later `where`
-left out contributes nothing; see `quotient`. What overflowed is not hidden: 0 · ∞ stays NaN.
+stays zero where a derivative is infinite (`1 / x` at 0), so an entry that a later `where` discarded
+contributes nothing; see `quotient`. Overflow is not hidden: 0 times an overflowed ∞ stays NaN.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def pullback_positive(g: Any) -> Any:
 def divide(x1: Any, x2: Any, /) -> Any:
     """x1 / x2.
 
-    Where x2 is 0 a cotangent of 0 stays 0, and another becomes infinite.
+    Where x2 is 0, a cotangent of 0 stays 0 and any other becomes infinite.
 
     >>> import pullback as pb
     >>> pb.divide(pb.tensor([1.0, 2.0]), 4.0)
@@ -127,7 +127,7 @@ def pullback_divide_x1(g: Any, x2: Any) -> Any:
 
 @divide.pullback("x2")
 def pullback_divide_x2(g: Any, x1: Any, x2: Any) -> Any:
-    # Not g · x1 / x2², whose square leaves the floating range long before the answer does.
+    # Not g · x1 / x2²: the square overflows or underflows long before the result does.
     return -quotient(quotient(g, x2) * x1, x2)
 
 
@@ -135,9 +135,9 @@ def pullback_divide_x2(g: Any, x1: Any, x2: Any) -> Any:
 def quotient(xp: Any, x1: Any, x2: Any, /) -> Any:
     """x1 / x2, and 0 where both are 0.
 
-    For gradients: with a cotangent as x1 and a factor that may vanish as x2, what is not asked
-    for (x1 is 0) stays 0 even where the derivative is infinite (x2 is 0). 0 / 0 has derivative 0
-    in x2, since 0 / x2 is 0 everywhere, and an infinite one in x1.
+    For gradients, with a cotangent as x1 and a factor that may be 0 as x2: a zero cotangent stays
+    0 even where the derivative is infinite (x2 is 0). At 0 / 0 the derivative in x2 is 0, since
+    0 / x2 is 0 everywhere, and the derivative in x1 is infinite.
 
     >>> import pullback as pb
     >>> pb.quotient(pb.tensor([0.0, 1.0]), pb.tensor([0.0, 4.0]))
@@ -158,10 +158,10 @@ def pullback_quotient_x2(g: Any, x1: Any, x2: Any) -> Any:
 
 @op(elementwise=True)
 def product_or_zero(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """x1 · x2, and 0 where one of them is 0, whatever the other is.
+    """x1 · x2, and 0 where one factor is 0, even if the other is infinite or NaN.
 
-    In the higher derivatives of a quotient a cotangent may have been divided by 0 before it meets
-    the 0 that does not ask for it. Nothing else may use this: it would hide what overflowed.
+    In higher derivatives of a quotient, a cotangent may have been divided by 0 before it is
+    multiplied by the 0 that discards it. Do not use it elsewhere: it would hide overflow.
 
     >>> import pullback as pb
     >>> product_or_zero(pb.tensor([0.0, 2.0]), pb.tensor([float("inf"), 3.0]))
@@ -183,7 +183,7 @@ def pullback_product_or_zero_x2(g: Any, x1: Any) -> Any:
 
 @op(elementwise=True)
 def reciprocal(xp: Any, x: Any, /) -> Any:
-    """1 / x, edges as in `divide`.
+    """1 / x; where x is 0, derivatives are as in `divide`.
 
     >>> import pullback as pb
     >>> pb.reciprocal(pb.tensor([1.0, 4.0]))
@@ -199,7 +199,7 @@ def pullback_reciprocal(g: Any, x: Any) -> Any:
 
 @op(native="floor_divide", elementwise=True, flat=True)
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """⌊x1 / x2⌋: the largest whole number not above the quotient. Its derivative is 0.
+    """⌊x1 / x2⌋: the largest integer not above the quotient. Its derivative is 0.
 
     >>> import pullback as pb
     >>> pb.floor_divide(pb.tensor([7.0, -7.0]), 2.0)
@@ -232,7 +232,7 @@ def partial_remainder_x2(x1: Any, x2: Any) -> Any:
 
 @op(native="abs", elementwise=True)
 def abs(x: Any, /) -> Any:
-    """|x|, real for complex x too. The derivative is `sign(x)`: 0 at 0.
+    """|x|; real also for complex x. The derivative is `sign(x)`: 0 at 0.
 
     >>> import pullback as pb
     >>> pb.abs(pb.tensor([-1.0, 0.0, 2.0]))
@@ -249,7 +249,7 @@ def partial_abs(x: Any) -> Any:
 def sign(x: Any, /) -> Any:
     """x / |x|, and 0 at 0: -1, 0 or 1 for real x, on the unit circle for complex x.
 
-    The derivative is 0 for real x; for complex x, whose direction turns, it is 0 only at 0.
+    The derivative is 0 for real x. For complex x it is the change of the angle, and 0 only at 0.
 
     >>> import pullback as pb
     >>> pb.sign(pb.tensor([-1.5, 0.0, 2.0]))
@@ -259,10 +259,10 @@ def sign(x: Any, /) -> Any:
 
 @sign.pullback("x")
 def pullback_sign(g: Any, x: Any) -> Any:
-    # Real x is not needed here, but by a rule put in this one's place after the fact.
+    # Real x is not needed by this rule, but by rules that overrides substitute for it later.
     if not is_complex(x):
         return OPS["zeros_like"](g)
-    unit = sign(x)  # only its angle moves: d unit = i · unit · Im(dx / unit) / |x|
+    unit = sign(x)  # only its angle changes: d unit = i · unit · Im(dx / unit) / |x|
     return quotient(1j * OPS["conj"](unit) * OPS["imag"](g * unit), abs(x))
 
 
@@ -306,7 +306,7 @@ def pullback_copysign_x2(g: Any) -> Any:
 
 @op(native="nextafter", elementwise=True)
 def nextafter(x1: Any, x2: Any, /) -> Any:
-    """The floating-point number next to x1 on the way to x2. The derivatives are 1 and 0.
+    """The next representable number after x1 in the direction of x2. The derivatives are 1 and 0.
 
     >>> import pullback as pb
     >>> pb.nextafter(pb.tensor([1.0]), 2.0) > 1.0

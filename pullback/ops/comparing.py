@@ -1,4 +1,4 @@
-"""Comparisons, tests, logic and bits: answers with no derivative, so none is ever recorded."""
+"""Comparisons, predicates, logic and bits: results without derivative, which are never recorded."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def bitwise_xor(x1: Any, x2: Any, /) -> Any:
 
 @op(native="bitwise_invert", elementwise=True, differentiable=False)
 def bitwise_invert(x: Any, /) -> Any:
-    """Every bit turned over: -x - 1 for signed integers, `not` for booleans.
+    """Every bit inverted: -x - 1 for signed integers, `not` for booleans.
 
     >>> import pullback as pb
     >>> pb.bitwise_invert(pb.tensor([12, -1]))
@@ -185,7 +185,7 @@ def bitwise_invert(x: Any, /) -> Any:
 
 @op(native="bitwise_left_shift", elementwise=True, differentiable=False)
 def bitwise_left_shift(x1: Any, x2: Any, /) -> Any:
-    """x1 · 2^x2: the bits moved up by x2 places.
+    """x1 · 2^x2: the bits shifted left by x2.
 
     >>> import pullback as pb
     >>> pb.bitwise_left_shift(pb.tensor([3, 5]), 2)
@@ -195,7 +195,7 @@ def bitwise_left_shift(x1: Any, x2: Any, /) -> Any:
 
 @op(native="bitwise_right_shift", elementwise=True, differentiable=False)
 def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
-    """⌊x1 / 2^x2⌋: the bits moved down by x2 places, keeping the sign.
+    """⌊x1 / 2^x2⌋: the bits shifted right by x2, keeping the sign.
 
     >>> import pullback as pb
     >>> pb.bitwise_right_shift(pb.tensor([12, -5]), 2)

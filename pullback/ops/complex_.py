@@ -1,7 +1,7 @@
-"""Complex numbers: parts, conjugate, angle, and putting them together.
+"""Complex numbers: real and imaginary part, conjugate, angle, construction.
 
-Their derivatives are the true ones of functions of two real variables, in the inner convention
-(see Note [transposes inside, adjoints outside]): the cotangent g stands for the map t ↦ Re(g · t).
+Derivatives are those of functions of two real variables, in the internal convention (see
+Note [transposes inside, adjoints outside]): the cotangent g stands for the map t ↦ Re(g · t).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _is_real(x: Any) -> bool:
 
 @op(name="real", elementwise=True)
 def _real(xp: Any, x: Any, /) -> Any:
-    """The real part of complex x, in memory of its own.
+    """The real part of complex x, as a copy.
 
     >>> import pullback as pb
     >>> pb.real(pb.tensor([1 + 2j])).data.base is None
@@ -37,7 +37,7 @@ def pullback_real(g: Any) -> Any:
 
 
 def real(x: Any, /) -> Any:
-    """The real part; real x is returned as it is, the very same object.
+    """The real part; real x itself is returned (the same object).
 
     >>> import pullback as pb
     >>> pb.real(pb.tensor([1 + 2j, 3 - 4j]))
@@ -48,7 +48,7 @@ def real(x: Any, /) -> Any:
 
 @op(name="imag", elementwise=True)
 def _imag(xp: Any, x: Any, /) -> Any:
-    """The imaginary part of complex x, in memory of its own.
+    """The imaginary part of complex x, as a copy.
 
     >>> import pullback as pb
     >>> pb.imag(pb.tensor([1 + 2j])).data.base is None
@@ -88,7 +88,7 @@ def pullback_conj(g: Any) -> Any:
 
 
 def conj(x: Any, /) -> Any:
-    """The complex conjugate; real x is returned as it is, the very same object.
+    """The complex conjugate; real x itself is returned (the same object).
 
     >>> import pullback as pb
     >>> pb.conj(pb.tensor([1 + 2j, 3 - 4j]))
@@ -99,7 +99,7 @@ def conj(x: Any, /) -> Any:
 
 @op(native="angle", elementwise=True)
 def angle(x: Any, /) -> Any:
-    """The angle in [-π, π] between x and the positive real axis. The derivative at 0 is 0.
+    """The angle of x in the complex plane, in [-π, π]. The derivative at 0 is 0.
 
     >>> import pullback as pb
     >>> pb.angle(pb.tensor([2j, -1 + 0j]))

@@ -1,10 +1,10 @@
-"""Convolutions and pools over the last axes of arrays of shape (examples, channels, …).
+"""Convolution and pooling over the last axes of arrays of shape (examples, channels, …).
 
-A convolution is what neural networks call one: the window is not flipped. It is linear in its
-input and in its weights, and closed under differentiation with its two adjoints, so the three are
-operations whose rules are each other. So it is with the pools.
-Ties in a maximum: the first entry, in the order of memory, receives the whole cotangent. Padding
-is never a maximum.
+Convolution means cross-correlation, as in all neural network libraries: the window is not flipped.
+It is linear in its input and in its weights. It and its two adjoints are closed under
+differentiation, so the three are operations whose rules are each other; likewise the pools.
+Ties in a max pool: the first maximum, in memory order, receives the whole cotangent. Padding is
+never the maximum.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["avg_pool2d", "conv1d", "conv2d", "conv_transpose2d", "max_pool2d"]
 
 
 class Windows(NamedTuple):
-    """Where the windows of a convolution or a pool lie: a number for each of the last axes."""
+    """The windows of a convolution or pool: one number (or pair) for each of the last axes."""
 
     lengths: tuple[int, ...]
     strides: tuple[int, ...]
@@ -28,14 +28,14 @@ class Windows(NamedTuple):
     dilation: tuple[int, ...]
 
     def outs(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
-        """How many windows lie on each axis."""
+        """The number of windows on each axis: the output lengths."""
         return tuple(
             (size + sum(ends) - apart * (length - 1) - 1) // stride + 1
             for size, length, stride, ends, apart in zip(sizes, *self, strict=True)
         )
 
 
-# The three forms of a convolution: Σ g · w · x over all that meet, with one of them left out.
+# The three forms of a convolution: each sums the products of two of (g, w, x) over all windows.
 
 
 @op(native="convolution", linear=True)
@@ -66,7 +66,7 @@ def collapse_convolution_w(g: Any, x: Any, *, windows: Windows, groups: int) -> 
 
 
 def _joined(x: Any) -> Any:
-    """The first two axes as one."""
+    """The first two axes merged into one."""
     return reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
 
 
@@ -74,7 +74,7 @@ def _joined(x: Any) -> Any:
 def convolution_input_adjoint(
     y: Any, w: Any, /, *, windows: Windows, sizes: tuple[int, ...], groups: int
 ) -> Any:
-    """The transpose of `convolution` in its input, whose last axes have these sizes.
+    """The transpose of `convolution` in its input, whose last axes have lengths `sizes`.
 
     >>> import numpy as np
     >>> y, w = np.ones((1, 1, 3)), np.ones((1, 1, 2))
@@ -129,7 +129,7 @@ def conv1d(
     x: Any, w: Any, bias: Any = None, /, *, stride: Any = 1, padding: Any = 0,
     dilation: Any = 1, groups: int = 1,
 ) -> Any:
-    """The convolution of x (n, c, length) with w (o, c / groups, k); see `conv2d`.
+    """1-D convolution of x (n, c, length) with w (o, c / groups, k), plus bias (o); see `conv2d`.
 
     >>> import numpy as np
     >>> conv1d(np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2)))
@@ -143,14 +143,14 @@ def conv2d(
     x: Any, w: Any, bias: Any = None, /, *, stride: Any = 1, padding: Any = 0,
     dilation: Any = 1, groups: int = 1,
 ) -> Any:
-    """The convolution of x (n, c, height, width) with w (o, c / groups, k, l), plus bias (o).
+    """2-D convolution of x (n, c, height, width) with w (o, c / groups, k, l), plus bias (o).
 
-    stride, dilation  one number, or one an axis: how far windows, and entries of one, are apart
-    padding           zeros around x: one number, one an axis, a pair (before, after) an axis,
-                      "valid" (none), or "same": as many outputs as ⌈size / stride⌉
-    groups            output channels see only the input channels of their own group
+    stride, dilation  one int, or one per axis: the step between windows, and within a window
+    padding           zeros around x: one int, one per axis, a pair (before, after) per axis,
+                      "valid" (none), or "same": output length ⌈length / stride⌉
+    groups            each output channel uses only the input channels of its own group
 
-    Raises `ShapeError` where shapes do not fit, `ArgumentError` for a value that has no meaning.
+    Raises `ShapeError` for shapes that do not match, `ArgumentError` for an invalid option.
 
     >>> import numpy as np
     >>> x, w = np.arange(9.0).reshape(1, 1, 3, 3), np.ones((1, 1, 2, 2))
@@ -184,8 +184,8 @@ def conv_transpose2d(
 ) -> Any:
     """The transpose of `conv2d` in its input, for x (n, o, height, width), w (o, c / groups, k, l).
 
-    output_padding  entries added at the end of each axis, to tell apart the sizes that a strided
-                    convolution maps to one
+    output_padding  entries added at the end of each axis, to choose among the input lengths that
+                    a strided convolution maps to one output length
 
     >>> import numpy as np
     >>> conv_transpose2d(np.ones((1, 1, 1, 2)), np.ones((1, 1, 1, 2)), stride=2)
@@ -222,7 +222,7 @@ def conv_transpose2d(
 
 @op(native="max_pool")
 def max_pool(x: Any, /, *, windows: Windows) -> Any:
-    """The largest entry of each window.
+    """The maximum of each window.
 
     >>> import numpy as np
     >>> max_pool(np.array([[[1.0, 3.0, 2.0]]]), windows=Windows((2,), (1,), ((0, 0),), (1,)))
@@ -242,7 +242,7 @@ def pushforward_max_pool(t: Any, x: Any, out: Any, *, windows: Windows) -> Any:
 
 @op(native="max_pool_scatter")
 def max_pool_scatter(y: Any, x: Any, largest: Any, /, *, windows: Windows) -> Any:
-    """y, added where x has the first entry equal to the window's largest; linear in y.
+    """y added at the position in x of each window's first maximum; linear in y.
 
     >>> import numpy as np
     >>> x, valid = np.array([[[1.0, 3.0, 2.0]]]), Windows((2,), (1,), ((0, 0),), (1,))
@@ -263,7 +263,7 @@ def pushforward_max_pool_scatter(t: Any, x: Any, largest: Any, *, windows: Windo
 
 @op(native="max_pool_gather")
 def max_pool_gather(y: Any, x: Any, largest: Any, /, *, windows: Windows) -> Any:
-    """The entries of y where x has the first entry equal to the window's largest; linear in y.
+    """The entries of y at the position in x of each window's first maximum; linear in y.
 
     >>> import numpy as np
     >>> x, valid = np.array([[[1.0, 3.0, 2.0]]]), Windows((2,), (1,), ((0, 0),), (1,))
@@ -286,12 +286,12 @@ def pushforward_max_pool_gather(t: Any, x: Any, largest: Any, *, windows: Window
 def max_pool2d(
     x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0, dilation: Any = 1
 ) -> Any:
-    """The largest entry of each window of x (n, c, height, width).
+    """Max pooling of x (n, c, height, width).
 
-    stride    one number, or one an axis; left out, windows lie side by side
-    padding   as in `conv2d`, but never as wide as the window: it is -∞ and must not be all there is
+    stride    one int, or one per axis; the default is the window
+    padding   as in `conv2d`, but smaller than the window; it is -∞ and never the maximum
 
-    The first of equal entries receives the cotangent.
+    The first of several equal maxima receives the cotangent.
 
     >>> import numpy as np
     >>> max_pool2d(np.arange(16.0).reshape(1, 1, 4, 4), 2)
@@ -320,7 +320,7 @@ def pullback_sum_pool(g: Any, shape: Any, *, windows: Windows) -> Any:
 
 @op(native="sum_pool_adjoint", linear=True)
 def sum_pool_adjoint(y: Any, /, *, windows: Windows, sizes: tuple[int, ...]) -> Any:
-    """The transpose of `sum_pool`, whose input has last axes of these sizes.
+    """The transpose of `sum_pool`, for an input whose last axes have lengths `sizes`.
 
     >>> import numpy as np
     >>> valid = Windows((2,), (1,), ((0, 0),), (1,))
@@ -336,9 +336,9 @@ def pullback_sum_pool_adjoint(g: Any, *, windows: Windows) -> Any:
 
 @whole
 def avg_pool2d(x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0) -> Any:
-    """The mean of each window of x (n, c, height, width), zeros of the padding counted.
+    """Average pooling of x (n, c, height, width); zeros of the padding count in the mean.
 
-    The arguments are those of `max_pool2d`.
+    Arguments as for `max_pool2d`.
 
     >>> import numpy as np
     >>> avg_pool2d(np.arange(16.0).reshape(1, 1, 4, 4), 2)
@@ -356,7 +356,7 @@ def avg_pool2d(x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0) 
 def _windows(
     sizes: Any, lengths: Any, stride: Any, padding: Any, dilation: Any, who: str
 ) -> Windows:
-    """The windows that the arguments of a user describe, checked."""
+    """The windows described by a user's arguments, after validation."""
     d = len(lengths)
     strides, apart = _each(stride, d, 1, "stride", who), _each(dilation, d, 1, "dilation", who)
     if padding == "same":
@@ -367,7 +367,7 @@ def _windows(
     known = tuple([max(lengths) * max(apart) if n is None else n for n in sizes])
     if min(lengths) < 1 or min(windows.outs(known)) < 1:
         raise ShapeError(
-            f"`{who}`", f"windows of at least 1 that fit into {tuple(sizes)} and its padding",
+            f"`{who}`", f"windows of length ≥ 1 that fit into {tuple(sizes)} plus padding",
             f"windows of {tuple(lengths)}, padding {ends}, dilation {apart}",
         )
     return windows
@@ -399,25 +399,25 @@ def _same(sizes: Any, lengths: Any, strides: Any, apart: Any) -> tuple[tuple[int
 
 
 def _each(value: Any, d: int, least: int, name: str, who: str) -> tuple[int, ...]:
-    """One integer an axis."""
+    """One integer per axis."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value,) * d
     if len(given) != d or not all(isinstance(n, int) and n >= least for n in given):
         raise ArgumentError(
-            f"argument `{name}` of `{who}`", f"an integer of at least {least}, or {d} of them",
+            f"argument `{name}` of `{who}`", f"an integer ≥ {least}, or {d} of them",
             f"{value!r}",
         )
     return given
 
 
 def _padding(value: Any, d: int, who: str) -> tuple[tuple[int, int], ...]:
-    """A pair an axis."""
+    """One pair per axis."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value,) * d
     pairs = tuple(tuple(n) if isinstance(n, (tuple, list)) else (n, n) for n in given)
     fits = len(pairs) == d and all(len(pair) == 2 for pair in pairs)
     if not fits or not all(isinstance(n, int) and n >= 0 for pair in pairs for n in pair):
         raise ArgumentError(
             f"argument `padding` of `{who}`",
-            f"an integer of at least 0, {d} of them, {d} pairs, 'same' or 'valid'", f"{value!r}",
+            f"an integer ≥ 0, {d} of them, {d} pairs, 'same' or 'valid'", f"{value!r}",
         )
     return pairs
 
@@ -426,7 +426,7 @@ def _check_rank(x: Any, d: int, name: str, who: str) -> None:
     if len(x.shape) != d + 2:
         raise ShapeError(
             f"argument `{name}` of `{who}`", f"{d + 2} axes", f"shape {tuple(x.shape)}",
-            "add an axis for the examples with expand_dims" if name == "x" else "",
+            "add an axis of examples with expand_dims" if name == "x" else "",
         )
 
 
@@ -440,4 +440,4 @@ def _biased(out: Any, bias: Any, who: str) -> Any:
     return out + reshape(bias, (-1,) + (1,) * (len(out.shape) - 2))
 
 
-from . import convolution_batching as convolution_batching  # noqa: E402  # its rules for `vmap`
+from . import convolution_batching as convolution_batching  # noqa: E402  # rules for `vmap`

@@ -1,8 +1,8 @@
-"""Convolutions and pools under vmap, as convolutions and pools of more examples or channels.
+"""Batching rules of convolutions and pools: more examples or more channels in a single call.
 
-Where only the input differs from example to example, all are inputs of one convolution. Where the
-weights differ too, each example becomes a group of channels: per-example gradients of weights are
-one grouped convolution. Weights alone become output channels of one convolution.
+If only the input is batched, its examples are merged into the axis of examples. If input and
+weights are batched, each example becomes a group of channels, so per-example weight gradients are
+one grouped convolution. If only the weights are batched, they become more output channels.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__: list[str] = []
 
 
 def _into(x: Any, axis: int, groups: int = 1) -> Any:
-    """The axis in front put into another one (of those behind it), within each group of that."""
+    """Merge the leading axis into another axis (counted without it), within each of its groups."""
     size, shape = x.shape[0], tuple(x.shape[1:])
     before, length, after = shape[:axis], shape[axis], shape[axis + 1 :]
     parted = reshape(x, (size, *before, groups, length // groups, *after))
@@ -35,18 +35,18 @@ def _into(x: Any, axis: int, groups: int = 1) -> Any:
 
 
 def _out_of(x: Any, axis: int, size: int, length: int, groups: int = 1) -> Any:
-    """The inverse of `_into`: `size` and `length` are those of the two axes."""
+    """The inverse of `_into`: `size` and `length` are the lengths of the two axes."""
     before, after = tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
     parted = reshape(x, (*before, groups, size, length // groups, *after))
     return reshape(moveaxis(parted, axis + 1, 0), (size, *before, length, *after))
 
 
 def _kept(first: Any, second: Any, hidden: tuple[bool, ...]) -> tuple[Any, int, tuple[bool, ...]]:
-    """The second array, the number of examples, and who has them: of none, the first alone."""
+    """(second array, number of examples, batched flags); with no examples, only the first."""
     size = (first if hidden[0] else second).shape[0]
     if size or not all(hidden):
         return second, size, hidden
-    shape = tuple(second.shape[1:])  # there are no groups of no channels
+    shape = tuple(second.shape[1:])  # zero groups of channels are not allowed
     return zeros_by(shape, second), size, (True, False)
 
 
@@ -107,7 +107,7 @@ def batch_convolution_weight_adjoint(
     return _out_of(out, 0, size, y.shape[2])
 
 
-# Pools see no channels: all examples are one array's ------------------------------------------
+# Pools treat channels separately, so all examples fit into one array --------------------------
 
 
 @max_pool.batching

@@ -1,8 +1,8 @@
-"""Making tensors: from data, filled, counted, and like another.
+"""Creation functions: from data, filled, ranges, and like another array.
 
-Functions that make something of nothing give Tensors; those that begin with an array follow it:
-raw for raw, a Tensor for a Tensor. The dtype, where none is asked for, is float64, or int64, bool
-or complex128 where numbers that are given say so.
+Functions without an array argument return Tensors; those that take an array follow it: raw array
+in, raw array out; Tensor in, Tensor out. The default dtype is float64, or int64, bool or complex128
+if the given numbers have that kind.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """A new Tensor of numbers, nested sequences of them, an array or a Tensor.
 
     requires_grad   record what is computed from it, for `backward`
-    An array is kept without a copy, unless its dtype is to change.
-    It is a beginning: the history of Tensors in `data` is left behind (`asarray` keeps it).
+    An array is not copied unless its dtype changes.
+    The result is a leaf: the history of Tensors in `data` is dropped (`asarray` keeps it).
 
     >>> tensor([1.0, 2.0], requires_grad=True)
     Tensor([1., 2.], requires_grad=True)
@@ -51,11 +51,11 @@ def asarray(
     obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
     like: Any = None,
 ) -> Tensor:
-    """A Tensor of whatever is handed: itself for a Tensor, if nothing is to be changed.
+    """A Tensor of numbers, nested sequences, an array or a Tensor; unchanged Tensors are returned.
 
-    copy   True: always in memory of its own; False: an error where it cannot be shared
+    copy   True: always copy; False: raise an error if a copy is needed
     like   a Tensor or an array: the result is of its array library, and on its device
-    Tensors stay tracked, also those in nested sequences, which are stacked.
+    Tensors stay tracked, also in nested sequences, which are stacked.
 
     >>> asarray([1, 2])
     Tensor([1, 2])
@@ -83,7 +83,7 @@ def asarray(
 
 
 def _has_tensor(obj: Any) -> bool:
-    """Whether a nested sequence has a Tensor in it."""
+    """Whether a nested sequence contains a Tensor."""
     return isinstance(obj, (list, tuple)) and any(
         isinstance(part, Tensor) or _has_tensor(part) for part in obj
     )
@@ -91,13 +91,13 @@ def _has_tensor(obj: Any) -> bool:
 
 def _no_sharing(got: str) -> ArgumentError:
     return ArgumentError(
-        "argument `copy` of `asarray`", "something that needs no copy, for False", got,
+        "argument `copy` of `asarray`", "data that needs no copy, for copy=False", got,
         "leave `copy` out",
     )
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A Tensor that shares the memory of another library's array.
+    """A Tensor that shares memory with an array of another library.
 
     >>> import numpy as np
     >>> from_dlpack(np.array([1.0, 2.0]))
@@ -106,16 +106,16 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     x = raw(x)
     if is_array(x):
         x = adapters[x.__class__].adopt(x)
-        if device is None and x.__dlpack_device__()[0] != 1:  # not on the CPU, where NumPy is
+        if device is None and x.__dlpack_device__()[0] != 1:  # not on the CPU, so not for NumPy
             return Tensor(adapters[x.__class__].copy(x) if copy else x)
     return Tensor(_xp.from_dlpack(x, device=device, copy=copy))
 
 
-# Filled and counted -------------------------------------------------------------------------
+# Filled, and ranges -------------------------------------------------------------------------
 
 
 def _at(dtype: Any, device: Any) -> tuple[Any, Any]:
-    """The namespace that a dtype or device is of, NumPy's if neither says, and its dtype."""
+    """The namespace that dtype and device belong to (NumPy's if neither decides), and the dtype."""
     adapter = library_of(dtype, device)
     return adapter.namespace, adapter.dtype(dtype)
 
@@ -141,7 +141,7 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """A Tensor whose entries are whatever was in memory.
+    """A Tensor whose entries are uninitialised.
 
     >>> empty((2, 3)).shape
     (2, 3)
@@ -151,7 +151,7 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """A Tensor of one number; of a Tensor with one number, which stays tracked.
+    """A Tensor filled with one number; a one-entry Tensor as `fill_value` stays tracked.
 
     >>> full((2,), 7.0)
     Tensor([7., 7.])
@@ -167,7 +167,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
 def arange(
     start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
 ) -> Tensor:
-    """The numbers from start (0 when only one is given) by steps to before stop.
+    """Numbers from start (0 if only one is given) up to but excluding stop, in steps of step.
 
     >>> arange(1.0, 2.0, 0.25)
     Tensor([1.  , 1.25, 1.5 , 1.75])
@@ -182,9 +182,9 @@ def linspace(
     start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None,
     endpoint: bool = True,
 ) -> Any:
-    """num numbers, evenly spaced, from start to stop, which may be left out with `endpoint`.
+    """num evenly spaced numbers from start to stop; `endpoint=False` excludes stop.
 
-    Ends that are Tensors (with one number) stay tracked.
+    One-entry Tensors as start and stop stay tracked.
 
     >>> linspace(0.0, 1.0, 5)
     Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])
@@ -204,7 +204,7 @@ def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None,
     device: Any = None,
 ) -> Tensor:
-    """A matrix with ones on its k-th diagonal (above the main one for k > 0) and zeros elsewhere.
+    """A matrix with ones on its k-th diagonal (k > 0: above the main one) and zeros elsewhere.
 
     >>> eye(2, 3, k=1)
     Tensor([[0., 1., 0.],
@@ -214,12 +214,12 @@ def eye(
     return Tensor(xp.eye(n_rows, n_cols, k=k, dtype=dtype, device=device))
 
 
-# Like another -------------------------------------------------------------------------------
+# Like another array -------------------------------------------------------------------------
 
 
 @op(native="zeros_like", differentiable=False)
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    """Zeros of the shape and dtype of x.
+    """Zeros with the shape and dtype of x.
 
     >>> import numpy as np
     >>> zeros_like(np.array([1.0, 2.0]))
@@ -234,7 +234,7 @@ def batch_zeros_like(x: Any, *, dtype: Any, device: Any) -> Any:
 
 @op(native="ones_like", differentiable=False)
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    """Ones of the shape and dtype of x.
+    """Ones with the shape and dtype of x.
 
     >>> import numpy as np
     >>> ones_like(np.array([1.0, 2.0]))
@@ -249,7 +249,7 @@ def batch_ones_like(x: Any, *, dtype: Any, device: Any) -> Any:
 
 @op(native="empty_like", differentiable=False)
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    """An array of the shape and dtype of x whose entries are whatever was in memory.
+    """An uninitialised array with the shape and dtype of x.
 
     >>> import numpy as np
     >>> empty_like(np.ones((2, 3))).shape
@@ -275,9 +275,9 @@ def batch_full_like(x: Any, *, fill_value: Any, dtype: Any, device: Any) -> Any:
 
 @face_of(_full_like)
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """One number in the shape (and dtype, unless one is given) of x.
+    """An array filled with one number, with the shape of x and its dtype unless one is given.
 
-    A `fill_value` that is a Tensor with one number stays tracked, and makes the result a Tensor.
+    A one-entry Tensor as `fill_value` stays tracked, and makes the result a Tensor.
 
     >>> import numpy as np
     >>> full_like(np.array([1.0, 2.0]), 7.0)

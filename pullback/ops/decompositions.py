@@ -1,11 +1,12 @@
-"""Decompositions of matrices, found in `pullback.linalg`: triangular and orthonormal factors.
+"""Matrix decompositions, public as `pullback.linalg`: Cholesky, LU and QR.
 
-Rules are transposes, and so the adjoints that books have, with the conjugates of what was saved:
+Rules compute transposes, that is the adjoints of the literature with the saved arrays conjugated:
 each rule conjugates its outputs first. Eigenvalues and singular values are in `spectral.py`.
 
 Note [bases that are free]: columns that only complete a basis ("complete" QR, `full_matrices`) are
-known but for a rotation among themselves. Their tangent is the one without such a rotation: a
-function of the space that they span has its derivative, one that depends on the choice has none.
+determined only up to a rotation among themselves. Their tangent is the one without such a rotation:
+a function of the space that they span has the right derivative; one that depends on the choice of
+basis has no derivative.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def hermitian(x: Any) -> Any:
 
 
 def _half(x: Any) -> Any:
-    """The lower triangle, and half of the diagonal."""
+    """The lower triangle with the diagonal halved."""
     return (tril(x) + tril(x, k=-1)) / 2
 
 
@@ -55,10 +56,10 @@ def _over(x: Any, a: Any) -> Any:
 def cholesky(xp: Any, x: Any, /, *, upper: bool = False) -> Any:
     """L, lower triangular with a positive diagonal, of Hermitian positive definite x = L Lᴴ.
 
-    upper   the upper triangular U = Lᴴ instead, with x = Uᴴ U
-    Reads the lower triangle of x only (with `upper`, the upper one); the gradient is Hermitian, the
+    upper   return the upper triangular U = Lᴴ instead, with x = Uᴴ U
+    Reads only the lower triangle of x (with `upper`, the upper one). The gradient is Hermitian, the
     derivative along Hermitian tangents: half (S + Sᴴ), S = L⁻ᴴ Φ(Lᴴ g) L⁻¹, where Φ keeps the lower
-    triangle and half of the diagonal.
+    triangle and halves the diagonal.
     Raises `SingularMatrixError` for a matrix that is not positive definite, `ShapeError` for one
     that is not square.
 
@@ -92,7 +93,7 @@ def batch_cholesky(x: Any, *, upper: bool) -> Any:
 
 
 class LUResult(NamedTuple):
-    """What `lu` answers."""
+    """The result of `lu`."""
 
     P: Any
     L: Any
@@ -105,8 +106,8 @@ def _lu(xp: Any, x: Any, /) -> Any:
     return xp.linalg.lu(x)
 
 
-def _completed(low: Any) -> Any:
-    """A tall matrix, square with columns of the identity."""
+def _made_square(low: Any) -> Any:
+    """A tall matrix made square by appending columns of the identity."""
     rows, columns = low.shape[-2:]
     if rows <= columns:
         return low
@@ -114,8 +115,8 @@ def _completed(low: Any) -> Any:
     return concat([low, broadcast_to(unit, (*low.shape[:-1], rows - columns))], axis=-1)
 
 
-def _grown(x: Any, rows: int, columns: int) -> Any:
-    """x with zeros below it and on its right."""
+def _zero_padded(x: Any, rows: int, columns: int) -> Any:
+    """x padded with zeros below and on the right."""
     more = rows - x.shape[-2], columns - x.shape[-1]
     if more == (0, 0):
         return x
@@ -125,17 +126,17 @@ def _grown(x: Any, rows: int, columns: int) -> Any:
 @_lu.pullback("x")
 def pullback_lu(g: Any, p: Any, low: Any, up: Any) -> Any:
     shape = low.shape[-2], up.shape[-1]
-    whole_low, whole_up = _completed(low), _completed(up.mT).mT
+    whole_low, whole_up = _made_square(low), _made_square(up.mT).mT
     below = tril(matmul(whole_low.mT, g[1]), k=-1)
     above = triu(matmul(g[2], whole_up.mT))
-    inner = _grown(below, *shape) + _grown(above, *shape)
+    inner = _zero_padded(below, *shape) + _zero_padded(above, *shape)
     return matmul(p, _over(solve(whole_low.mT, inner), whole_up.mT))
 
 
 @_lu.pushforward("x")
 def pushforward_lu(t: Any, p: Any, low: Any, up: Any) -> Any:
     k = low.shape[-1]
-    whole_low, whole_up = _completed(low), _completed(up.mT).mT
+    whole_low, whole_up = _made_square(low), _made_square(up.mT).mT
     inner = _over(solve(whole_low, matmul(p.mT, t)), whole_up)
     below, above = tril(inner, k=-1)[..., :k], triu(inner)[..., :k, :]
     return zeros_like(p), matmul(whole_low, below), matmul(above, whole_up)
@@ -149,11 +150,11 @@ def batch_lu(x: Any) -> Any:
 @face_of(_lu)
 @whole
 def lu(x: Any, /) -> LUResult:
-    """P, L, U with x = P @ L @ U: a permutation, ones on the diagonal of L, U upper triangular.
+    """P, L, U with x = P @ L @ U: a permutation, a unit lower and an upper triangular matrix.
 
-    L is m × k and U is k × n, of an m × n matrix, k the smaller. P has no derivative: it is what it
-    is around x, but where two pivots tie. The derivatives of L and U ask for the first k columns of
-    P⁻¹ x to have an inverse in their first k rows, and raise `SingularMatrixError` otherwise.
+    For an m × n matrix, L is m × k and U is k × n, k = min(m, n). P is piecewise constant and has
+    no derivative. The derivatives of L and U need the leading k × k block of P⁻¹ x to be regular,
+    and raise `SingularMatrixError` otherwise.
 
     >>> import numpy as np
     >>> lu(np.array([[0.0, 3.0], [2.0, 4.0]])).U
@@ -167,7 +168,7 @@ def lu(x: Any, /) -> LUResult:
 
 
 class QRResult(NamedTuple):
-    """What `qr` answers."""
+    """The result of `qr`."""
 
     Q: Any
     R: Any
@@ -179,7 +180,7 @@ def _qr(xp: Any, x: Any, /, *, mode: str = "reduced") -> Any:
 
 
 def without_rest(q: Any, g: Any, k: int) -> tuple[Any, Any]:
-    """The first k columns and their cotangent, to which the others' adds what they move along."""
+    """The first k columns and their cotangent, which includes what the other columns contribute."""
     if q.shape[-1] == k:
         return q, g
     first, rest = q[..., :k], q[..., k:]
@@ -187,7 +188,7 @@ def without_rest(q: Any, g: Any, k: int) -> tuple[Any, Any]:
 
 
 def with_rest(q: Any, t: Any) -> Any:
-    """The tangent of all columns, from that of the first ones; see Note [bases that are free]."""
+    """The tangent of all columns, given that of the first ones; see Note [bases that are free]."""
     k = lengths_of(t)[-1]
     if lengths_of(q)[-1] == k:
         return t
@@ -201,7 +202,7 @@ def pullback_qr(g: Any, q: Any, r: Any) -> Any:
     q, gq = without_rest(conjugated(q), g[0], k)
     square = r[..., :k]
     right = matmul(q, gr[..., k:])
-    if r.shape[-1] > k:  # the columns on the right are q @ r there, and r is qᴴ times them
+    if r.shape[-1] > k:  # the columns on the right are q @ r there, so r = qᴴ @ x
         gq = gq + matmul(q, matmul(r[..., k:], adjoint(gr[..., k:])))
     inner = matmul(gr[..., :k], adjoint(square)) - matmul(adjoint(q), gq)
     above = inner - _half(inner)
@@ -222,7 +223,7 @@ def pushforward_qr(t: Any, q: Any, r: Any) -> Any:
         right = matmul(adjoint(first), t[..., k:]) - matmul(turn, r[..., k:])
         found = concat([found, right], axis=-1)
     moved = scaled - matmul(first, inner - turn)
-    return with_rest(q, moved), _grown(found, r.shape[-2], n)
+    return with_rest(q, moved), _zero_padded(found, r.shape[-2], n)
 
 
 @_qr.batching
@@ -235,11 +236,11 @@ def batch_qr(x: Any, *, mode: str) -> Any:
 def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
     """Q, R with x = Q @ R: orthonormal columns, and an upper triangle with a real diagonal.
 
-    mode   "reduced": Q is m × k and R is k × n, of an m × n matrix, k the smaller; "complete": Q is
-           m × m and R is m × n
-    pullback, for m = n: (gQ + Q (U + Uᴴ)) R⁻ᴴ with U the upper triangle, and half of the diagonal,
-    of gR Rᴴ - Qᴴ gQ. Columns that "complete" adds count as a basis of a space.
-    The derivative asks for the first k columns of x to be independent, and raises
+    mode   "reduced": Q is m × k and R is k × n, for an m × n matrix and k = min(m, n); "complete":
+           Q is m × m and R is m × n
+    pullback, for m = n: (gQ + Q (U + Uᴴ)) R⁻ᴴ where U is the upper triangle, with the diagonal
+    halved, of gR Rᴴ - Qᴴ gQ. Columns that "complete" adds count as a basis of a space.
+    The derivative needs the first k columns of x to be linearly independent, and raises
     `SingularMatrixError` otherwise. `ArgumentError` for another mode.
 
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Determinants, and what their derivatives are made of: adjugates."""
+"""Determinants, and the adjugates that their derivatives consist of."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["det", "slogdet"]
 
 @op
 def det(xp: Any, x: Any, /) -> Any:
-    """The determinants of square matrices; 1 of matrices with no rows.
+    """The determinants of square matrices (…, n, n); 1 for n = 0.
 
-    Singular matrices are like others: the derivative is the transposed adjugate, and the second
-    one is right too. Third derivatives raise `SingularMatrixError` at singular matrices.
+    Singular matrices need no special care: the derivative is the transposed adjugate, and second
+    derivatives are right too. Third derivatives raise `SingularMatrixError` at singular matrices.
 
     >>> import numpy as np
     >>> det(np.array([[1.0, 2.0], [3.0, 4.0]])).round(12)
@@ -54,7 +54,7 @@ def batch_det(x: Any) -> Any:
 
 @op
 def adjugate(xp: Any, x: Any, /) -> Any:
-    """The transposed cofactors of square matrices: det(x) · x⁻¹ where there is an inverse.
+    """The adjugate (transposed cofactors) of square matrices: det(x) · x⁻¹ for regular x.
 
     >>> import numpy as np
     >>> adjugate(np.array([[0.0, 0.0], [0.0, 4.0]]))
@@ -128,7 +128,7 @@ def _adjugate_twice(x: Any, v: Any, w: Any) -> Any:
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` returns."""
+    """The result of `slogdet`."""
 
     sign: Any
     logabsdet: Any
@@ -140,7 +140,7 @@ def _slogdet(xp: Any, x: Any, /) -> Any:
 
 
 def _times_log_slope(factor: Any, x: Any, sign: Any) -> Any:
-    """A factor times the transposed inverses; of a singular matrix NaN, unless the factor is 0."""
+    """A factor times the transposed inverses; NaN for a singular matrix, unless the factor is 0."""
     singular = (sign == 0)[..., None, None]
     slope = inv(where(singular, eye_like(x), x)).mT
     return factor * where(singular & (factor != 0), math.nan, slope)
@@ -149,7 +149,7 @@ def _times_log_slope(factor: Any, x: Any, sign: Any) -> Any:
 @_slogdet.pullback("x")
 def pullback_slogdet(g: Any, x: Any, sign: Any) -> Any:
     turn, slope = g
-    if is_complex(x):  # the derivative of log det x is that of logabsdet + i · angle
+    if is_complex(x):  # d log det x = d(logabsdet + i · angle)
         slope = slope + imag(turn * sign) * 1j
     return _times_log_slope(slope[..., None, None], x, sign)
 
@@ -170,10 +170,10 @@ def batch_slogdet(x: Any) -> Any:
 @face_of(_slogdet)
 @whole
 def slogdet(x: Any, /) -> SlogdetResult:
-    """The signs of determinants (numbers of size 1, or 0) and the logarithms of their sizes.
+    """The signs of determinants (on the unit circle, or 0) and the logarithms of their magnitudes.
 
-    det(x) is sign · exp(logabsdet), which may be too large or small for a number. Of singular
-    matrices they are 0 and -inf, which have no derivative: it is NaN, but 0 for a zero cotangent.
+    det(x) is sign · exp(logabsdet), even where that would overflow or underflow. For singular
+    matrices they are 0 and -inf, and the derivative is NaN, but 0 for a zero cotangent.
     The sign of a real determinant has derivative 0.
 
     >>> import numpy as np

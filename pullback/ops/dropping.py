@@ -1,4 +1,4 @@
-"""Dropping entries at random, and looking rows up."""
+"""Dropout, and embedding lookup."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["dropout", "embedding"]
 def dropout(
     x: Any, p: float = 0.5, *, training: bool = True, generator: Generator | None = None
 ) -> Any:
-    """x with entries set to 0 with probability p and the others divided by 1 - p; in training.
+    """x with entries set to 0 with probability p and the others divided by 1 - p, in training.
 
-    The expectation is x. Drawn from the generator, or from the default one; inside vmap, for each
-    example.
+    The expectation is x. Random numbers come from the generator, or from the default one; inside
+    vmap each example draws its own.
     Raises `ArgumentError` unless p is in [0, 1], `DtypeError` for integers.
 
     >>> import numpy as np
@@ -41,7 +41,7 @@ def dropout(
         return x
     data = raw(to_array(x))
     check_inexact(data, "`dropout`")
-    from ..random import default_generator  # it loads NumPy's generators, which takes a while
+    from ..random import default_generator  # imported here: it loads NumPy's generators, slowly
 
     kept = raw((generator or default_generator()).bernoulli(1 - p, data.shape))
     mask = multiply(kept, 0.0 if p == 1 else 1 / (1 - p))
@@ -50,9 +50,9 @@ def dropout(
 
 @whole
 def embedding(weight: Any, indices: Any, /) -> Any:
-    """weight[indices]: the row of a table for each integer, in the indices' shape.
+    """weight[indices]: one row of the table `weight` per integer, in the shape of `indices`.
 
-    The cotangents of a row taken more than once are added up.
+    The cotangents of a row that is used more than once are summed.
     Raises `DtypeError` unless the indices are integers, `PositionError` for one out of range.
 
     >>> import numpy as np
@@ -64,7 +64,7 @@ def embedding(weight: Any, indices: Any, /) -> Any:
         raise ShapeError("argument `weight` of `embedding`", "2 axes", f"shape {weight.shape}")
     if is_inexact(indices):
         raise DtypeError("argument `indices` of `embedding`", "integers", f"{indices.dtype}")
-    if raw(indices).__class__ is Symbol:  # whose lengths may be unknown
+    if raw(indices).__class__ is Symbol:  # its lengths may be unknown
         return getitem(weight, indices)
     rows = take(weight, reshape(indices, (-1,)), axis=0)
     return reshape(rows, (*indices.shape, weight.shape[1]))

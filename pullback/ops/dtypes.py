@@ -1,7 +1,7 @@
-"""Dtypes: their names, conversion between them, and what may be asked about them.
+"""Dtypes: names, conversion, promotion and limits.
 
 A dtype is the array library's own object: `pullback.float32` is NumPy's `dtype("float32")`, the
-very object that arrays carry. Here and in `pullback` the name `bool` is a dtype.
+same object that arrays carry. Here and in `pullback` the name `bool` is a dtype.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "integral": _SIGNED + _UNSIGNED, "real floating": _REAL, "complex floating": _COMPLEX,
     "numeric": _SIGNED + _UNSIGNED + _REAL + _COMPLEX,
 }
-"""The standard's kinds of dtypes -> the names of theirs."""
+"""The standard's kinds of dtypes -> the names of the dtypes of that kind."""
 
 
 @op(name="astype", view=True, linear=True)
@@ -79,10 +79,10 @@ def batch_astype(x: Any, *, dtype: Any, copy: Any, device: Any) -> Any:
 
 @face_of(_astype)
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
-    """x in another dtype. From complex to real keeps the real part, to `bool` asks `x != 0`.
+    """x converted to a dtype. Complex to real keeps the real part; to `bool` is `x != 0`.
 
-    With `copy=False`, memory is shared where the dtype is the same already. Integers and booleans
-    end the path of a derivative: such a result is not tracked.
+    With `copy=False`, memory is shared if x has the dtype already. Conversion to an integer or
+    boolean dtype ends differentiation: such a result is not tracked.
 
     >>> import numpy as np
     >>> astype(np.array([1.5, -2.0]), int64)
@@ -92,7 +92,7 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
 
 
 def _library(*values: Any) -> Any:
-    """The adapter of the library of the first array, or else dtype, among some values."""
+    """The adapter of the library of the first array among some values, or else of a dtype."""
     for value in values:
         if is_array(value):
             value = bare(value)
@@ -101,15 +101,15 @@ def _library(*values: Any) -> Any:
 
 
 def _dtype(value: Any) -> Any:
-    """The dtype of an array or Tensor; a dtype as it is."""
+    """The dtype of an array or Tensor; a dtype is returned unchanged."""
     value = raw(value)
     return value if isinstance(value, type) else getattr(value, "dtype", value)
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    """The dtype that arithmetic on these arrays, dtypes and Python numbers has.
+    """The dtype that arithmetic on these arrays, dtypes and Python numbers produces.
 
-    Python's numbers take on the precision of what they meet.
+    Python numbers take on the precision of the arrays and dtypes.
 
     >>> result_type(float32, 1.5)
     dtype('float32')
@@ -117,7 +117,7 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     values = [raw(v) for v in arrays_and_dtypes]
     if all(isinstance(v, SCALARS) for v in values):
         raise ArgumentTypeError(
-            "`result_type`", "at least one array or dtype", "Python's numbers only", "add a dtype"
+            "`result_type`", "at least one array or dtype", "Python numbers only", "add a dtype"
         )
     library = _library(*values)
     asked = getattr(library, "result_type", library.namespace.result_type)
@@ -127,7 +127,7 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
 
 
 def can_cast(from_: Any, to: Any, /) -> Any:
-    """Whether a dtype (or an array's) can be converted to another without losing values.
+    """Whether a dtype (or an array's) can be cast to another without loss of values.
 
     >>> can_cast(int32, float64), can_cast(float64, int32)
     (True, False)
@@ -137,7 +137,7 @@ def can_cast(from_: Any, to: Any, /) -> Any:
 
 
 class FloatLimits(NamedTuple):
-    """What `finfo` answers, in Python's numbers."""
+    """The result of `finfo`, in Python numbers."""
 
     bits: int
     eps: float
@@ -150,7 +150,7 @@ class FloatLimits(NamedTuple):
 def finfo(type: Any, /) -> FloatLimits:
     """The limits of a floating dtype (or an array's): bits, eps, max, min, smallest_normal, dtype.
 
-    For a complex dtype, those of its real and imaginary parts. Raises `DtypeError` for another.
+    For a complex dtype, those of its real and imaginary parts. Raises `DtypeError` for others.
 
     >>> finfo(float32).bits
     32
@@ -161,7 +161,7 @@ def finfo(type: Any, /) -> FloatLimits:
 
 
 class IntLimits(NamedTuple):
-    """What `iinfo` answers, in Python's numbers."""
+    """The result of `iinfo`, in Python numbers."""
 
     bits: int
     max: int
@@ -172,7 +172,7 @@ class IntLimits(NamedTuple):
 def iinfo(type: Any, /) -> IntLimits:
     """The limits of an integer dtype (or an array's): bits, max, min, dtype.
 
-    Raises `DtypeError` for another dtype.
+    Raises `DtypeError` for a dtype that is not an integer dtype.
 
     >>> iinfo(int8).max
     127
@@ -182,7 +182,7 @@ def iinfo(type: Any, /) -> IntLimits:
 
 
 def _limits(who: str, type: Any, expected: str, fix: str) -> tuple[Any, Any]:
-    """What the library of a dtype (or an array) says of it, and the dtype that that is about."""
+    """The limits that a dtype's library reports, and the dtype that they describe."""
     library, dtype = _library(raw(type)), _dtype(type)
     try:
         found = getattr(library, who, getattr(library.namespace, who))(library.dtype(dtype))
@@ -192,9 +192,9 @@ def _limits(who: str, type: Any, expected: str, fix: str) -> tuple[Any, Any]:
 
 
 def isdtype(dtype: Any, kind: Any) -> Any:
-    """Whether a dtype is of a kind, such as "real floating", is a dtype, or one of several.
+    """Whether a dtype is of a kind such as "real floating", or equals a dtype, or any of a tuple.
 
-    Raises `ArgumentError` for a kind that is not there, `ArgumentTypeError` for what is none.
+    Raises `ArgumentError` for an unknown kind, `ArgumentTypeError` for values of other types.
 
     >>> isdtype(complex64, ("real floating", "complex floating")), isdtype(int8, "bool")
     (True, False)

@@ -1,11 +1,11 @@
 """Exponentials, logarithms, powers and roots, elementwise.
 
 Where a derivative is infinite at the end of a domain (`sqrt`, `cbrt` and the logarithms at 0,
-`x ** y` for y < 1 at x = 0) a zero cotangent stays zero; see `quotient`. What overflowed is not
-hidden: the derivative of `exp` at 100 in float32 is infinite, and times 0 that is NaN.
+`x ** y` for y < 1 at x = 0) a zero cotangent stays zero; see `quotient`. Overflow is not hidden:
+the derivative of `exp` at 100 in float32 is infinite, and times 0 that is NaN.
 
-Powers: x ** 0 has derivative 0 in x, at 0 too; at x = 0 the derivative in y is 0 for y ≥ 0; for
-negative real x there is none in y (NaN).
+Powers: x ** 0 has derivative 0 in x, also at 0; at x = 0 the derivative in y is 0 for y ≥ 0; for
+negative real x the derivative in y does not exist (NaN).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LN_2, _LN_10 = _log(2), _log(10)
 
 @op(native="exp", elementwise=True)
 def exp(x: Any, /) -> Any:
-    """eˣ. It is its own derivative.
+    """eˣ. The derivative is eˣ.
 
     >>> import pullback as pb
     >>> pb.exp(pb.tensor([0.0, 1.0]))
@@ -141,7 +141,7 @@ def pullback_log10(g: Any, x: Any) -> Any:
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     """The logarithm of exp(x1) + exp(x2), without overflow.
 
-    The derivatives are the shares of the two in the sum, and 1/2 each where both are -∞ (or ∞).
+    The derivatives are softmax weights: exp(x - out), and 1/2 each where both are -∞ (or both ∞).
 
     >>> import pullback as pb
     >>> pb.logaddexp(pb.tensor([0.0, 1000.0]), 0.0)
@@ -181,13 +181,13 @@ def pow(x1: Any, x2: Any, /) -> Any:
 
 @pow.pullback("x1")
 def pullback_pow_x1(g: Any, x1: Any, x2: Any) -> Any:
-    # The power that is left is multiplied with where it is ≥ 0 and divided by where it is < 0,
-    # so that x1 = 0 makes no 0 · ∞. A plain number is known to need one of the two only.
+    # Multiply by the remaining power where its exponent is ≥ 0 and divide where it is < 0, so that
+    # x1 = 0 gives no 0 · ∞. For a Python number only one of the two is needed.
     if isinstance(x2, (int, float, complex)):
         if x2 == 0:
             return OPS["zeros_like"](g)
         return g * (x2 * x1 ** (x2 - 1)) if x2.real >= 1 else quotient(g * x2, x1 ** (1 - x2))
-    x1 = where((x1 == 0) & (x2 == 0), 1, x1)  # x ** 0 is constant at 0 too
+    x1 = where((x1 == 0) & (x2 == 0), 1, x1)  # x ** 0 is constant, also at 0
     up = real(x2) >= 1
     return quotient(g * x2 * x1 ** where(up, x2 - 1, 0), x1 ** where(up, 0, 1 - x2))
 
@@ -196,7 +196,7 @@ def pullback_pow_x1(g: Any, x1: Any, x2: Any) -> Any:
 def pullback_pow_x2(g: Any, x1: Any, x2: Any) -> Any:
     if isinstance(x1, (int, float)) and x1 > 0:
         return g * (x1**x2 * _log(x1))
-    # 1 ** x2 does not depend on x2, which is the answer wanted for 0 ** x2.
+    # 1 ** x2 does not depend on x2, which is the derivative wanted for 0 ** x2.
     x1 = where((x1 == 0) & ((real(x2) >= 0) | (g == 0)), 1, x1)
     return g * (x1**x2 * log(x1))
 
@@ -259,7 +259,7 @@ def pullback_cbrt(g: Any, out: Any) -> Any:
 
 @op(native="hypot", elementwise=True)
 def hypot(x1: Any, x2: Any, /) -> Any:
-    """√(x1² + x2²), without overflow. The derivatives are x1 / out and x2 / out, at 0 they are 0.
+    """√(x1² + x2²), without overflow. The derivatives are x1 / out and x2 / out, or 0 at 0.
 
     >>> import pullback as pb
     >>> pb.hypot(pb.tensor([3.0, 0.0]), pb.tensor([4.0, 0.0]))

@@ -1,11 +1,11 @@
-"""Fourier transforms, a chapter that users find in `pullback.fft`.
+"""Fourier transforms, public as `pullback.fft`.
 
-Four operations do it all, on axes whose lengths are right: to and from complex spectra (`fftn`,
-`ifftn`), and between real signals and the half of their spectrum that says it all (`rfftn`,
-`irfftn`). What pads and cuts, and all else, is made of them. A transform is a symmetric matrix
-along each axis, so that `fftn` and `ifftn` are their own transposes. `rfftn` and `irfftn` are each
-other's, but for a factor of 2: an entry of the half that has its mirror image in the other half
-counts twice in the signal, those at frequency zero and at Nyquist's (of an even length) once.
+Four operations on axes of the right lengths do all the work: to and from complex spectra (`fftn`,
+`ifftn`), and between real signals and half spectra (`rfftn`, `irfftn`). Padding, cutting and the
+other functions are composed of them. A transform is a symmetric matrix along each axis, so `fftn`
+and `ifftn` are their own transposes. `rfftn` and `irfftn` are each other's transpose up to a factor
+of 2: entries of the half spectrum that have a mirror image in the other half count twice in the
+signal; frequency zero and, for even lengths, the Nyquist frequency count once.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from .shaping import axes_of, roll
 __all__: list[str] = []
 
 _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
-"""norm -> the one with which the way back has the factor that the way there has with it."""
+"""norm -> the norm of the inverse transform that has the same factor."""
 
 # The four operations ------------------------------------------------------------------------
 
 
 @op(name="fftn", linear=True)
 def _fftn(xp: Any, x: Any, /, *, axes: tuple[int, ...], norm: str) -> Any:
-    if len(axes) == 1:  # of one axis NumPy is twice as quick
+    if len(axes) == 1:  # NumPy's 1-D transform is twice as fast
         return xp.fft.fft(x, axis=axes[0], norm=norm)
     return xp.fft.fftn(x, axes=axes, norm=norm)
 
@@ -105,21 +105,21 @@ def batch_irfftn(x: Any, *, n: int, axes: tuple[int, ...], norm: str) -> Any:
 
 
 def _behind(axes: tuple[int, ...]) -> tuple[int, ...]:
-    """The same axes, behind a hidden one in front."""
+    """The same axes, shifted by one hidden axis in front."""
     return tuple([axis + 1 for axis in axes])
 
 
 def _mirrored(half: Any, factor: float, n: int, axis: int) -> Any:
-    """Half a spectrum of n frequencies with a factor to those that have a mirror image."""
+    """Half a spectrum of n frequencies, with a factor on the entries that have a mirror image."""
 
     def part(start: int, stop: int | None) -> Any:
         return getitem(half, (slice(None),) * axis + (slice(start, stop),))
 
-    nyquist = (n + 1) // 2  # beyond the end, of an odd length
+    nyquist = (n + 1) // 2  # for odd n this is beyond the end
     return concat([part(0, 1), part(1, nyquist) * factor, part(nyquist, None)], axis=axis)
 
 
-# What is made ready for them ----------------------------------------------------------------
+# Checking and fitting arguments -------------------------------------------------------------
 
 
 def _operand(x: Any) -> Any:
@@ -127,30 +127,30 @@ def _operand(x: Any) -> Any:
 
 
 def _known(norm: str, who: str) -> str:
-    """A norm that there is."""
+    """A valid norm."""
     if not isinstance(norm, str) or norm not in _SWAPPED:
         raise ArgumentError(f"argument `norm` of `{who}`", f"one of {list(_SWAPPED)}", repr(norm))
     return norm
 
 
 def _number(n: Any, who: str) -> int:
-    """A length that a transform can have."""
+    """A valid length of a transform."""
     if not hasattr(n, "__index__"):
         raise ArgumentTypeError(f"a length in `{who}`", "an integer", repr(n))
     if n < 1:
         raise ArgumentError(
-            f"a length in `{who}`", "1 or more", str(n), "the transform of nothing is not defined"
+            f"a length in `{who}`", "1 or more", str(n), "an empty transform is not defined"
         )
     return int(n)
 
 
 def _one(n: Any, who: str) -> tuple[int, ...] | None:
-    """The argument `s` that `n` stands for."""
+    """The argument `s` equivalent to `n`."""
     return None if n is None else (_number(n, who),)
 
 
 def _axes(x: Any, s: Any, axes: Any, who: str) -> tuple[int, ...]:
-    """The axes to transform: those named, else as many of the last as lengths are given, or all."""
+    """The axes to transform: the given ones, else the last len(s), or all."""
     rank = len(getattr(x, "shape", ()))
     if s is not None and not isinstance(s, Sequence):
         raise ArgumentTypeError(f"argument `s` of `{who}`", "a sequence of lengths", repr(s))
@@ -163,11 +163,11 @@ def _axes(x: Any, s: Any, axes: Any, who: str) -> tuple[int, ...]:
 
 
 def _lengths(known: list[int], s: Any, who: str) -> tuple[int, ...]:
-    """The lengths of the transforms along their axes, -1 in `s` standing for what is known."""
+    """The lengths of the transforms along their axes; -1 in `s` keeps the array's length."""
     given = (-1,) * len(known) if s is None else tuple(s)
     if len(given) != len(known):
         raise ArgumentError(
-            f"argument `s` of `{who}`", f"{len(known)} lengths, one for each axis", str(given)
+            f"argument `s` of `{who}`", f"{len(known)} lengths, one per axis", str(given)
         )
     return tuple([
         _number(k if n == -1 else n, who) for n, k in zip(given, known, strict=True)
@@ -175,7 +175,7 @@ def _lengths(known: list[int], s: Any, who: str) -> tuple[int, ...]:
 
 
 def _fitted(x: Any, lengths: Sequence[int], axes: tuple[int, ...]) -> Any:
-    """x cut, or filled up with zeros behind, to a length along each of some axes."""
+    """x cut or zero-padded at the end to a length along each of some axes."""
     cuts = [slice(None)] * len(x.shape)
     widths = [(0, 0)] * len(x.shape)
     for axis, n in zip(axes, lengths, strict=True):
@@ -190,7 +190,7 @@ def _fitted(x: Any, lengths: Sequence[int], axes: tuple[int, ...]) -> Any:
 
 
 def _transform(transform: Any, x: Any, s: Any, axes: Any, norm: str, who: str) -> Any:
-    """A transform that keeps the lengths it is given."""
+    """A transform of complex data, which keeps the lengths."""
     axes = _axes(x, s, axes, who)
     lengths = _lengths([x.shape[axis] for axis in axes], s, who)
     return transform(_fitted(x, lengths, axes), axes=axes, norm=_known(norm, who))
@@ -202,7 +202,7 @@ def _to_half(x: Any, s: Any, axes: Any, norm: str, who: str) -> Any:
     if is_complex(x):
         raise DtypeError(
             f"`{who}`", "real numbers", f"dtype {x.dtype}",
-            "take pullback.real(x), or the whole spectrum with pullback.fft.fftn",
+            "take pullback.real(x), or the full spectrum with pullback.fft.fftn",
         )
     return _transform(_rfftn, x, s, axes, norm, who)
 
@@ -221,14 +221,13 @@ def _from_half(x: Any, s: Any, axes: Any, norm: str, who: str) -> Any:
 
 @whole
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """Σⱼ x[j] exp(-2πi jk/n) along an axis: the spectrum; complex, of real x too.
+    """The discrete Fourier transform Σⱼ x[j] exp(-2πi jk/n) along an axis; complex, also of real x.
 
-    n      the length: x is cut, or filled up with zeros, to it; its own unless given
-    norm   the factor: "backward" has 1 here and 1/n on the way back, "forward" the other way
-           round, "ortho" 1/√n on both
-    The precision of the result is that of x: complex64 for float32.
-    Raises `ArgumentError` for a length that is less than 1, `PositionError` for an axis that is
-    not there.
+    n      length of the transform: x is cut or zero-padded to it; default the length of x
+    norm   the factor: "backward" is 1 here and 1/n in the inverse, "forward" the reverse,
+           "ortho" 1/√n in both
+    The result has the precision of x: complex64 for float32.
+    Raises `ArgumentError` for a length less than 1, `PositionError` for an axis out of range.
 
     >>> import numpy as np
     >>> fft(np.array([1.0, 2.0, 1.0]))
@@ -239,7 +238,7 @@ def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwar
 
 @whole
 def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """Σₖ x[k] exp(2πi jk/n) / n along an axis: the way back from `fft`, with its arguments.
+    """Σₖ x[k] exp(2πi jk/n) / n along an axis: the inverse of `fft`, with its arguments.
 
     >>> import numpy as np
     >>> ifft(np.array([4.0, 2.0, 0.0, 2.0]))
@@ -250,9 +249,9 @@ def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
 
 @whole
 def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """The first n // 2 + 1 entries of `fft` of real x: the others are their conjugates.
+    """The first n // 2 + 1 entries of `fft` of real x; the others are conjugates of these.
 
-    Raises `DtypeError` for complex x, otherwise as `fft` does.
+    Raises `DtypeError` for complex x; other errors as for `fft`.
 
     >>> import numpy as np
     >>> rfft(np.array([1.0, 2.0, 1.0, 0.0]))
@@ -263,11 +262,11 @@ def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
 
 @whole
 def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """The way back from `rfft`: the real signal of the spectrum of which x is the first half.
+    """The inverse of `rfft`: the real signal whose half spectrum is x.
 
-    n   the length of the signal, 2 · (length - 1) unless given; x is fitted to n // 2 + 1 entries
-    The imaginary part at frequency zero, and at the last of an even n, which a real signal does
-    not have, is taken no notice of: its derivative is 0.
+    n   length of the signal, default 2 · (length - 1); x is cut or padded to n // 2 + 1 entries
+    The imaginary parts at frequency zero and, for even n, at the Nyquist frequency are ignored,
+    with derivative 0, because real signals have none there.
 
     >>> import numpy as np
     >>> irfft(np.array([4.0, -2j, 0.0]))
@@ -278,10 +277,10 @@ def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
 
 @whole
 def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """The real spectrum of a signal that is its own mirror image, conjugated, from its first half.
+    """The real spectrum of a Hermitian-symmetric signal, given the first half of the signal.
 
-    n   the length of the spectrum, 2 · (length - 1) unless given; x is fitted to n // 2 + 1
-    Imaginary parts that such a signal does not have are taken no notice of, as by `irfft`.
+    n   length of the spectrum, default 2 · (length - 1); x is cut or padded to n // 2 + 1
+    Imaginary parts that such a signal does not have are ignored, as by `irfft`.
 
     >>> import numpy as np
     >>> hfft(np.array([1.0, 1j, 0.0]))
@@ -293,7 +292,7 @@ def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
 
 @whole
 def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """The way back from `hfft`: the first half of the signal of which real x is the spectrum.
+    """The inverse of `hfft`: the first half of the signal whose spectrum is real x.
 
     Raises `DtypeError` for complex x.
 
@@ -305,7 +304,7 @@ def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
     return conj(_to_half(_operand(x), _one(n, "ihfft"), (axis,), back, "ihfft"))
 
 
-# In several ---------------------------------------------------------------------------------
+# In several dimensions ----------------------------------------------------------------------
 
 
 @face_of(_fftn)
@@ -316,10 +315,10 @@ def fftn(
 ) -> Any:
     """`fft` along each of several axes.
 
-    s      the lengths along the axes, -1 for x's own
-    axes   which; all unless given, or the last len(s)
-    norm   as in `fft`, n being the number of entries of one transform
-    Raises `ArgumentError` for no axes, one named twice, or not as many lengths as axes.
+    s      the lengths along the axes; -1 keeps the length of x
+    axes   default all, or the last len(s)
+    norm   as in `fft`, where n is the number of entries of one transform
+    Raises `ArgumentError` for no axes, a repeated axis, or a number of lengths other than of axes.
 
     >>> import numpy as np
     >>> fftn(np.array([[1.0, 0.0], [0.0, 2.0]]))
@@ -335,7 +334,7 @@ def ifftn(
     x: Any, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
-    """`ifft` along each of several axes: the way back from `fftn`, with its arguments.
+    """`ifft` along each of several axes: the inverse of `fftn`, with its arguments.
 
     >>> import numpy as np
     >>> ifftn(np.array([[3.0, -1.0], [-1.0, 3.0]]))
@@ -353,7 +352,7 @@ def rfftn(
 ) -> Any:
     """`rfft` of real x along the last of several axes, then `fft` along the others.
 
-    Raises `DtypeError` for complex x, otherwise as `fftn` does.
+    Raises `DtypeError` for complex x; other errors as for `fftn`.
 
     >>> import numpy as np
     >>> rfftn(np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])).shape
@@ -368,9 +367,9 @@ def irfftn(
     x: Any, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
-    """The way back from `rfftn`: `ifft` along the axes before the last, then `irfft` along it.
+    """The inverse of `rfftn`: `ifft` along the axes before the last, then `irfft` along it.
 
-    s   the lengths of the signal, of which the last is 2 · (length - 1) unless given
+    s   the lengths of the signal; the last defaults to 2 · (length - 1)
 
     >>> import numpy as np
     >>> irfftn(np.array([[3.0, -1.0], [-1.0, 3.0]]))
@@ -385,7 +384,7 @@ def irfftn(
 
 @whole
 def fftshift(x: Any, /, *, axes: Any = None) -> Any:
-    """A spectrum with frequency zero moved to the middle of an axis, of several, or of all.
+    """x with frequency zero moved to the middle of one axis, of several, or of all.
 
     >>> import numpy as np
     >>> fftshift(np.array([0.0, 1.0, 2.0, -2.0, -1.0]))
@@ -396,7 +395,7 @@ def fftshift(x: Any, /, *, axes: Any = None) -> Any:
 
 @whole
 def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
-    """The way back from `fftshift`, which for odd lengths is another one.
+    """The inverse of `fftshift` (for odd lengths the two differ).
 
     >>> import numpy as np
     >>> ifftshift(np.array([-2.0, -1.0, 0.0, 1.0, 2.0]))
@@ -411,10 +410,10 @@ def _shifted(x: Any, axes: Any, way: int, who: str) -> Any:
 
 
 def fftfreq(n: int, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    """The frequency of each entry of `fft` of n samples that lie d apart, in cycles a unit of d.
+    """The frequencies of the entries of `fft` of n samples with spacing d, in cycles per unit of d.
 
-    d       a number, or a Tensor with one, which stays tracked
-    dtype   a real floating one; float64 unless given
+    d       a number, or a one-entry Tensor, which stays tracked
+    dtype   a real floating dtype; default float64
     Raises `ArgumentError` for n < 1 and d = 0, `DtypeError` for another dtype.
 
     >>> fftfreq(4, d=0.5)
@@ -426,7 +425,7 @@ def fftfreq(n: int, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -
 
 
 def rfftfreq(n: int, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    """The frequency of each entry of `rfft` of n samples that lie d apart: none is negative.
+    """The frequencies of the entries of `rfft` of n samples with spacing d; none is negative.
 
     Arguments and errors are those of `fftfreq`.
 

@@ -1,4 +1,4 @@
-"""Hiding an axis from the operations, and showing it again: where `vmap` begins and ends."""
+"""Hide an axis from the operations, and show it again: the entry and exit of `vmap`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 @op(name="hide_axis", linear=True)
 def hide_axis(xp: Any, x: Any, /, axis: int, tag: int) -> Any:
-    """x with an axis hidden: one entry an example, for the vmap of the tag.
+    """x with one axis hidden as the batch axis of the vmap with this tag: one entry per example.
 
     >>> import numpy as np
     >>> hide_axis(np.ones((3, 5)), axis=1, tag=7)
@@ -29,7 +29,7 @@ def pullback_hide_axis(g: Any, shape: Any, *, axis: int, tag: int) -> Any:
 
 @op(name="show_axis", linear=True)
 def show_axis(xp: Any, x: Any, /, axis: int, tag: int, size: int) -> Any:
-    """x with the axis that a tag hides in its place; without one, repeated `size` times.
+    """x with the hidden axis of a tag put back at `axis`; without one, x repeated `size` times.
 
     >>> import numpy as np
     >>> show_axis(np.ones(3), axis=1, tag=7, size=2).shape
@@ -43,9 +43,9 @@ def pullback_show_axis(g: Any, *, axis: int, tag: int) -> Any:
     return hide_axis(g, axis=axis, tag=tag)
 
 
-# Batched arrays are what these two are about: they see the hidden axis of their own tag.
+# These two operations handle the hidden axis of their own tag, which all others do not see.
 hide_axis.op.kernels[batched.Batched] = batched.hide
 show_axis.op.kernels[batched.Batched] = batched.show
-# A symbol with a hidden axis is a batched array; the operations on it are the graph's.
+# A symbol with a hidden axis is a batched array; graph operations handle it themselves.
 hide_axis.op.kernels[Symbol] = batched.hide
 show_axis.op.kernels[Symbol] = batched.show

@@ -1,9 +1,9 @@
-"""Indexing: reading and writing parts of arrays, and the adjoints that carry gradients back.
+"""Indexing: reading and writing parts of arrays, and the adjoints that gradients need.
 
-An index is what NumPy takes: integers, slices, None, Ellipsis, arrays or lists of integers, boolean
-masks, and tuples of them; Tensors stand wherever arrays do. Reading with integers and slices only
-gives a view. An entry read twice receives the sum of both cotangents; of an entry written twice
-only the value that stayed has a derivative.
+An index is any NumPy index: integers, slices, None, Ellipsis, arrays or lists of integers, boolean
+masks, and tuples of them; Tensors are allowed wherever arrays are. Reading with integers and slices
+only gives a view. An entry that is read twice receives the sum of both cotangents; of an entry
+written twice, only the last value has a derivative.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _getitem(xp: Any, x: Any, /, index: Any) -> Any:
         read = readers.get(x.__class__)
         taken = x[index] if read is None else read(x, index)
         if not taken.shape and x.shape and taken.__class__ is not x.__class__:
-            # A view also of a single entry, so that writing to it reaches `x`.
+            # Also a view for a single entry, so that writing to it writes to `x`.
             taken = x[(*index, ...) if index.__class__ is tuple else (index, ...)]
     except IndexError as error:
         raise _position_error("getitem", x, error) from None
@@ -67,10 +67,10 @@ def batch_getitem(x: Any, *, index: Any, hidden: tuple[bool, ...]) -> Any:
 
 
 def _read_by(g: Any, index: Any, shape: Any) -> Any:
-    """The cotangent of an array of a shape that was read at an index.
+    """The cotangent of an array of shape `shape` that was read at an index.
 
-    Where each example of a vmap that has ended read elsewhere in one array, all are added up in
-    one array too, and not in one for each that are then summed.
+    Where the examples of an inner vmap read one shared array at different indices, their
+    cotangents are added into one array, instead of one array per example that is then summed.
     """
     for tag in index_tags(index):
         if tag not in tags_of(shape) and not is_running(tag):
@@ -84,10 +84,10 @@ def _read_by(g: Any, index: Any, shape: Any) -> Any:
 
 @face_of(_getitem)
 def getitem(x: Any, /, index: Any) -> Any:
-    """x[index], for every index that NumPy takes; a view where integers and slices are all.
+    """x[index], for every NumPy index; a view if the index has only integers and slices.
 
-    Raises `PositionError` (an `IndexError`) for an index out of range, `ArgumentTypeError` for
-    what is no index.
+    Raises `PositionError` (an `IndexError`) for an index out of range, `ArgumentTypeError` for an
+    invalid index.
 
     >>> import numpy as np
     >>> getitem(np.array([1.0, 2.0, 3.0]), slice(1, None))
@@ -157,10 +157,10 @@ def batch_take(x: Any, indices: Any, *, axis: int, hidden: tuple[bool, ...]) -> 
 @face_of(_take)
 @whole
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
-    """The entries of `x` at integer positions along an axis (which 1-d arrays need not name).
+    """The entries of x at integer indices along an axis, which is optional for 1-D x.
 
     Entries taken more than once receive the sum of their cotangents.
-    Raises `PositionError` for a position out of range, `ShapeError` where the axis is missing.
+    Raises `PositionError` for an index out of range, `ShapeError` where the axis is missing.
 
     >>> import numpy as np
     >>> take(np.array([1.0, 2.0, 3.0]), np.array([2, 0, 2]))
@@ -174,21 +174,23 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
 
 
 def positive_axis(axis: int, ndim: int, who: str) -> int:
-    """An axis counted from the front.
+    """An axis counted from the front, in [0, ndim).
 
-    Raises `PositionError` for one that is not there.
+    Raises `PositionError` for an axis outside [-ndim, ndim).
     """
     if not -ndim <= axis < ndim:
-        raise PositionError(f"argument `axis` of `{who}`", f"an axis of {ndim}", str(axis))
+        raise PositionError(
+            f"argument `axis` of `{who}`", f"an axis in [-{ndim}, {ndim})", str(axis)
+        )
     return axis + ndim if axis < 0 else axis
 
 
 @whole
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
-    """x[…, indices[…, k, …], …]: positions along one axis, given for each of the other positions.
+    """x[…, indices[…, k, …], …]: entries along one axis, with its own indices per other position.
 
-    `indices` has the rank of `x` and broadcasts against it, but along the axis.
-    Raises `ShapeError` for another rank, `PositionError` for a position out of range.
+    `indices` has as many axes as x and broadcasts against it, except along the axis.
+    Raises `ShapeError` for another number of axes, `PositionError` for an index out of range.
 
     >>> import numpy as np
     >>> take_along_axis(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1], [0]]))
@@ -201,7 +203,7 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
 
 
 def along(indices: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
-    """The index that takes `indices` along an axis, and every position of the other axes."""
+    """The index that selects `indices` along an axis, and every position of the other axes."""
     positions = raw(to_array(indices))
     ndim = len(shape)
     if len(positions.shape) != ndim:
@@ -254,7 +256,7 @@ def _zeros_of(like: Any, shape: Any) -> Any:
 
 
 def _write_each(write: Any, x: Any, value: Any, index: Any, hidden: tuple[bool, ...]) -> Any:
-    """Write out of place, for each example its own."""
+    """Out-of-place write where each example writes its own value."""
     has_x, has_value = hidden
     size = x.shape[0] if has_x else value.shape[0] if has_value else count_of(index)
     x = x if has_x else spread(x, size)
@@ -263,17 +265,17 @@ def _write_each(write: Any, x: Any, value: Any, index: Any, hidden: tuple[bool, 
 
 
 def _as_value(taken: Any, shape: tuple[int, ...]) -> Any:
-    """Axes of length 1 in front, which an assigned value may have beyond those of the region."""
+    """Leading axes of length 1, which an assigned value may have in excess of the region."""
     extra = len(shape) - len(taken.shape)
     return _getitem(taken, (*(None,) * extra, ...)) if extra > 0 else taken
 
 
 @face_of(_set_at)
 def set_at(x: Any, value: Any, /, index: Any) -> Any:
-    """A copy of `x` in which the entries at `index` are `value`, broadcast and cast to fit.
+    """A copy of x whose entries at `index` are `value`, broadcast and cast to x.
 
-    Where an integer index names an entry twice, the last value stays, and has the derivative. A
-    mask that vmap maps is an index too, for a value that fits each entry, as a number does.
+    If an integer index repeats an entry, the last value is stored and has the derivative. Under
+    vmap a batched mask is allowed, with a value that broadcasts to each entry, such as a number.
 
     >>> import numpy as np
     >>> set_at(np.zeros(3), 5.0, 1)
@@ -289,7 +291,7 @@ def set_at(x: Any, value: Any, /, index: Any) -> Any:
 
 @op(name="take_last", linear=True)
 def _take_last(xp: Any, x: Any, /, index: Any) -> Any:
-    """x[index], but zero where a later part of the index names the same entry: see `set_at`.
+    """x[index], or zero where a later part of the index selects the same entry: see `set_at`.
 
     >>> import numpy as np
     >>> _take_last(np.array([1.0, 2.0]), np.array([0, 0, 1]))
@@ -350,9 +352,9 @@ def batch_add_at(x: Any, value: Any, *, index: Any, hidden: tuple[bool, ...]) ->
 
 @face_of(_add_at)
 def add_at(x: Any, value: Any, /, index: Any) -> Any:
-    """A copy of `x` with `value` added to the entries at `index`, broadcast and cast to fit.
+    """A copy of x with `value` added to the entries at `index`, broadcast and cast to x.
 
-    What an integer index adds to one entry more than once, adds up.
+    If an integer index repeats an entry, all its values are added.
 
     >>> import numpy as np
     >>> add_at(np.zeros(3), np.array([1.0, 2.0, 3.0]), np.array([0, 2, 0]))
@@ -365,10 +367,10 @@ def add_at(x: Any, value: Any, /, index: Any) -> Any:
 
 
 def assign_at(target: Tensor, index: Any, value: Any) -> None:
-    """target[index] = value, in place: what `Tensor.__setitem__` does.
+    """target[index] = value, in place: the implementation of `Tensor.__setitem__`.
 
-    The history of the target, of what it is a view of and of the views of that now says where
-    these entries came from; its derivatives are those of `set_at`, but nothing is copied.
+    Updates the history of the target, of its base and of the other views of that base. Derivatives
+    are those of `set_at`, but nothing is copied.
 
     Raises `InplaceError` for a leaf that requires a gradient (while recording), `DtypeError` where
     the cast would lose a derivative or an imaginary part.
@@ -380,7 +382,7 @@ def assign_at(target: Tensor, index: Any, value: Any) -> None:
     >>> pb.autograd.grad(pb.sum(y), w)
     (Tensor(6.),)
     """
-    if target._assignable:  # a new array in a variable, which no tape notices
+    if target._assignable:  # a variable gets a new array; tapes do not record the assignment
         variable: Any = target
         variable.assign(set_at(target._data, raw(value), index))
         return
@@ -407,15 +409,15 @@ def _assign(array: Any, index: Any, value: Any, who: str) -> Any:
 
 
 def _writing(write: Any, array: Any, index: Any, value: Any, who: str) -> Any:
-    """Write with an adapter's method, and say in our words what does not fit."""
+    """Write with an adapter's method; errors are re-raised in the library's format."""
     try:
         return write(array, index, value)
     except IndexError as error:
         raise _position_error(who, array, error) from None
     except ValueError as error:
         raise ShapeError(
-            f"`{who}`", "a value that broadcasts to the entries at the index, of an array that "
-            "can be written", str(error), "reshape the value, or copy a read-only array",
+            f"`{who}`", "a value that broadcasts to the entries at the index, and a writable array",
+            str(error), "reshape the value, or copy a read-only array",
         ) from None
 
 
@@ -430,7 +432,7 @@ def _check_value(x: Any, value: Any, who: str) -> None:
         )
     if isinstance(value, Tensor) and value._node is not None and not is_inexact(array):
         raise DtypeError(
-            f"`{who}`", "an array with a floating dtype for a value that is tracked",
-            f"dtype {array.dtype}, in which its derivative would be lost",
+            f"`{who}`", "an array with a floating dtype, because the value is tracked",
+            f"dtype {array.dtype}, which would lose the derivative",
             "convert the array to float first, or detach the value",
         )

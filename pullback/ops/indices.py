@@ -1,8 +1,8 @@
-"""What an index is made of: integers, slices, None, Ellipsis, and arrays of positions or masks.
+"""The parts of an index: integers, slices, None, Ellipsis, and arrays of indices or masks.
 
-Rules and kernels see an index only after `plain`: integers are Python's, Tensors are raw arrays.
-The array of a Tensor is copied where a node will keep it, because nothing would notice a later
-write to an attribute.
+Rules and kernels see an index only after `plain`: Python integers, and raw arrays for Tensors. The
+array of a Tensor is copied if a node will save it, because a later write to it would not be
+detected.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__: list[str] = []
 
 
 def plain(index: Any, *, keep: bool = False) -> Any:
-    """An index of Python's integers, slices, None, Ellipsis and raw arrays; copied for `keep`.
+    """An index of Python integers, slices, None, Ellipsis and raw arrays; copied if `keep`.
 
-    Raises `ArgumentTypeError` for anything else, `BatchedValueError` where inside vmap the shape
-    of what is read would differ from example to example.
+    Raises `ArgumentTypeError` for anything else, `BatchedValueError` if inside vmap the shape of
+    the result would differ between examples.
     """
     if index.__class__ is tuple:
         return tuple([_part(part, keep) for part in index])
@@ -54,10 +54,10 @@ def _part(part: Any, keep: bool) -> Any:
 
 
 def _kept(data: Any) -> Any:
-    """A copy, which a debug block follows."""
+    """A copy, which `debug` tracks as the original."""
     made = adapters[data.__class__].copy(data)
     if state().lines:
-        from ..core.journal import current  # most programs never debug
+        from ..core.journal import current  # imported here: most programs never debug
 
         journal = current()
         if journal is not None:
@@ -66,7 +66,7 @@ def _kept(data: Any) -> Any:
 
 
 def _listed(part: Any) -> Any:
-    """The array of a nested list, in which arrays may be batched."""
+    """The array of a nested list, whose arrays may be batched."""
     if not _has_batched(part):
         return adapters[float].asarray(to_list(part))
     rows = [
@@ -86,37 +86,37 @@ def _has_batched(part: Any) -> bool:
 
 
 def _check_positions(data: Any) -> None:
-    """Refuse a mask that differs from example to example."""
+    """Reject a mask that differs between examples."""
     if "bool" in str(data.dtype):
         raise BatchedValueError(
             "index inside vmap", "integers, or a mask that is the same for all examples",
-            "a mask that is another one for each, and would take another number of entries",
-            "choose with pullback.where(mask, x, 0); x[mask] = v takes a v that fits each entry",
+            "a mask that differs between examples, which would select different numbers of entries",
+            "use pullback.where(mask, x, 0); x[mask] = v works if v broadcasts to each entry",
         )
 
 
 def mask_of_each(index: Any) -> Any:
-    """The mask that is all of an index, if it is another one for each example; else None."""
+    """The mask, if an index is a single mask that differs between examples; else None."""
     data = raw(index[0] if index.__class__ is tuple and len(index) == 1 else index)
     return data if data.__class__ is Batched and "bool" in str(data.dtype) else None
 
 
 def choose(x: Any, value: Any, mask: Any, who: str) -> Any:
-    """x with a value at the entries of a mask, which fits each entry: with no gathering.
+    """x with a value, which broadcasts to each entry, at the entries of a mask: a `where`.
 
-    Raises `PositionError` for a mask that does not fit, and `BatchedValueError` for a value that
-    has one entry for each that is written, of which examples have different numbers.
+    Raises `PositionError` for a mask that does not match, and `BatchedValueError` for a value with
+    one entry per selected entry, whose number differs between examples.
     """
     shape, rank = tuple(x.shape), len(mask.shape)
     if tuple(mask.shape) != shape[:rank]:
         raise PositionError(
-            f"`{who}`", f"an index that fits shape {shape}", f"a mask of shape {tuple(mask.shape)}"
+            f"`{who}`", f"a mask that fits shape {shape}", f"a mask of shape {tuple(mask.shape)}"
         )
     if len(getattr(value, "shape", ())) > len(shape) - rank:
         raise BatchedValueError(
-            f"`{who}` by a mask inside vmap", f"a value for each entry, of shape {shape[rank:]}",
-            f"shape {tuple(value.shape)}, of which examples would take different numbers",
-            "choose with pullback.where(mask, value, x), the value in the shape of x",
+            f"`{who}` by a mask inside vmap", f"one value for all entries, of shape {shape[rank:]}",
+            f"shape {tuple(value.shape)}; examples would use different numbers of its values",
+            "use pullback.where(mask, value, x) with a value in the shape of x",
         )
     spread = OPS["reshape"](mask, (*mask.shape, *(1,) * (len(shape) - rank)))
     found = OPS["where"](spread, value, x)
@@ -130,8 +130,8 @@ def _bound(bound: Any) -> Any:
     if bound.__class__ is Batched:
         raise BatchedValueError(
             "slice inside vmap", "bounds that are the same for all examples",
-            "a bound that is another one for each",
-            "take as many from another start: x[start + pullback.arange(n)]",
+            "a bound that differs between examples",
+            "select a fixed number of entries: x[start + pullback.arange(n)]",
         )
     if bound.__class__ is Symbol and known(bound) is None:
         return bound
@@ -149,7 +149,7 @@ def _integer(value: Any) -> int:
 
 
 def repeats(index: Any) -> bool:
-    """Whether an index has integer arrays, which may name an entry more than once."""
+    """Whether an index has integer arrays, which may repeat an entry."""
     parts = index if index.__class__ is tuple else (index,)
     return any(
         hasattr(part, "dtype") and part.shape and "int" in str(part.dtype) for part in parts

@@ -1,4 +1,4 @@
-"""Joining arrays, and taking them apart."""
+"""Joining and splitting arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["concat", "meshgrid", "pad", "split", "stack", "unstack"]
 
 
 def _along(axis: int, part: Any) -> tuple[Any, ...]:
-    """The index that is `part` on one axis and everything on those before it."""
+    """The index that is `part` on one axis and full slices on the axes before it."""
     return (*(slice(None),) * axis, part)
 
 
@@ -56,7 +56,7 @@ def pushforward_concat(ts: Any, *, axis: int, starts: tuple[int, ...]) -> Any:
 
 
 def _zeros(like: Any, shape: tuple[int, ...]) -> Any:
-    """Raw zeros of a shape, for an array that has no tangent."""
+    """Raw zeros of a shape, for an array without a tangent."""
     return zeros_by(shape, raw(like))
 
 
@@ -68,9 +68,9 @@ def batch_concat(*arrays: Any, axis: int, starts: tuple[int, ...]) -> Any:
 @face_of(_concat, "concat")
 @whole
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
-    """Arrays one after the other along an axis; None flattens them first.
+    """Arrays joined along an existing axis; None flattens them first.
 
-    Raises `ShapeError` where they differ in another axis.
+    Raises `ShapeError` if they differ on another axis.
 
     >>> import numpy as np
     >>> concat([np.array([1.0]), np.array([2.0, 3.0])])
@@ -118,9 +118,9 @@ def batch_stack(*arrays: Any, axis: int) -> Any:
 @face_of(_stack, "stack")
 @whole
 def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
-    """Arrays of one shape, put side by side along a new axis of the result.
+    """Arrays of one shape, stacked along a new axis of the result.
 
-    Raises `ShapeError` where the shapes differ.
+    Raises `ShapeError` if the shapes differ.
 
     >>> import numpy as np
     >>> stack([np.array([1.0, 2.0]), np.array([3.0, 4.0])], axis=-1)
@@ -136,16 +136,16 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
 
 
 def _listed(shapes: Sequence[Any]) -> str:
-    """Some different shapes, in the order they came in."""
+    """The distinct shapes as text, in order of appearance."""
     found = list(dict.fromkeys(shapes))
     return ", ".join(map(str, found[:4])) + (", …" if len(found) > 4 else "")
 
 
-# Taking apart -------------------------------------------------------------------------------
+# Splitting ----------------------------------------------------------------------------------
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """The slices along an axis, without it.
+    """The slices along an axis, as a tuple; the axis is removed.
 
     >>> import numpy as np
     >>> unstack(np.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -154,17 +154,17 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     (axis,) = axes_of(axis, len(x.shape), "unstack")
     if x.shape[axis] is None:
         raise SymbolError(
-            "`unstack`", "a length that is known, as it says how many there are",
-            f"shape {tuple(x.shape)}", "use set_shape, or x[i] for those that are wanted",
+            "`unstack`", "an axis of known length, because it is the number of results",
+            f"shape {tuple(x.shape)}", "use set_shape, or x[i] for single slices",
         )
     return tuple([x[_along(axis, i)] for i in range(x.shape[axis])])
 
 
 @whole
 def split(x: Any, sizes: int | Sequence[int], /, *, axis: int = 0) -> tuple[Any, ...]:
-    """Pieces along an axis: so many of equal length, or of the lengths listed.
+    """A tuple of pieces along an axis: `sizes` is a number of equal pieces, or their lengths.
 
-    Raises `ArgumentError` when the lengths do not add up.
+    Raises `ArgumentError` if the lengths do not sum to the length of the axis.
 
     >>> import numpy as np
     >>> split(np.array([1.0, 2.0, 3.0]), (1, 2))
@@ -179,17 +179,17 @@ def split(x: Any, sizes: int | Sequence[int], /, *, axis: int = 0) -> tuple[Any,
     ends = list(accumulate(sizes, initial=0))
     if ends[-1] != length or min(sizes, default=0) < 0:
         raise ArgumentError(
-            "argument `sizes` of `split`", f"lengths that add up to {length}", str(tuple(sizes))
+            "argument `sizes` of `split`", f"lengths that sum to {length}", str(tuple(sizes))
         )
     return tuple([x[_along(axis, slice(start, end))] for start, end in pairwise(ends)])
 
 
 @whole
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
-    """The coordinates of a grid's points, one array for each vector of positions along an axis.
+    """Coordinate arrays of a grid, one per vector of coordinates along an axis.
 
-    indexing   "xy": the first vector runs along the second axis, as in a picture; "ij": in order
-    The results are views in which entries stand more than once: not to be written to.
+    indexing   "xy": the first vector runs along axis 1, as in an image; "ij": along axis 0
+    The results are broadcast views with repeated memory: do not write to them.
 
     >>> import numpy as np
     >>> [a.shape for a in meshgrid(np.ones(2), np.ones(3))]
@@ -222,7 +222,7 @@ def _pad(
 
 
 def _inside(shape: Any, widths: Any) -> tuple[slice, ...]:
-    """The index of the part of a padded array that is no padding."""
+    """The index of the unpadded part of a padded array."""
     return tuple(slice(before, before + n) for n, (before, _) in zip(shape, widths, strict=True))
 
 
@@ -244,9 +244,9 @@ def batch_pad(x: Any, *, widths: Any, constant_values: Any) -> Any:
 @face_of(_pad)
 @whole
 def pad(x: Any, pad_width: Any, /, *, constant_values: Any = 0) -> Any:
-    """x with entries of one value added before and after it along each axis.
+    """x padded with a constant value before and after it along each axis.
 
-    pad_width   a number for all sides, a pair (before, after) for all axes, or a pair for each
+    pad_width   a number for all sides, a pair (before, after) for all axes, or one pair per axis
     Raises `ArgumentError` for negative widths, `ShapeError` for the wrong number of pairs.
 
     >>> import numpy as np
@@ -262,7 +262,7 @@ def pad(x: Any, pad_width: Any, /, *, constant_values: Any = 0) -> Any:
     widths = tuple((int(before), int(after)) for before, after in given)
     who = "argument `pad_width` of `pad`"
     if len(widths) != rank:
-        raise ShapeError(who, f"a pair for each of {rank} axes", f"{len(widths)} pairs")
+        raise ShapeError(who, f"one pair for each of {rank} axes", f"{len(widths)} pairs")
     if any(width < 0 for pair in widths for width in pair):
-        raise ArgumentError(who, "widths of 0 or more", str(widths), "cut with x[…] instead")
+        raise ArgumentError(who, "widths ≥ 0", str(widths), "cut with x[…] instead")
     return _pad(x, widths, constant_values=constant_values)

@@ -1,4 +1,4 @@
-"""Lengths of axes as an array: what a graph computes with where it does not know them."""
+"""The shape as an array: how a graph computes with lengths that are unknown until it runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["shape"]
 
 @op(differentiable=False)
 def shape(xp: Any, x: Any, /) -> Any:
-    """The lengths of the axes of x, as a vector of int64; in a graph, of what it runs on.
+    """The shape of x as a vector of int64; in a graph, that of the array it runs on.
 
     >>> import pullback as pb
     >>> shape(pb.ones((2, 3)))

@@ -1,4 +1,4 @@
-"""Linear algebra, a chapter that users find in `pullback.linalg`."""
+"""Linear systems, public as `pullback.linalg`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__: list[str] = []
 def solve(x1: Any, x2: Any, /) -> Any:
     """The solution x of x1 @ x = x2, of square matrices; leading axes broadcast.
 
-    x2   one vector where it has one axis, for every matrix; else matrices, a column a right side
-    Raises `SingularMatrixError` where x1 has no inverse, `ShapeError` for shapes that do not fit.
+    x2   a vector if it has one axis, used for every matrix; else matrices of right sides in columns
+    Raises `SingularMatrixError` for singular x1, `ShapeError` for shapes that do not match.
 
     >>> import numpy as np
     >>> solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0]))
@@ -26,7 +26,7 @@ def solve(x1: Any, x2: Any, /) -> Any:
 
 
 def _columns(function: Any, *arrays: Any) -> Any:
-    """What a function of matrices makes of vectors, as matrices of one column."""
+    """Apply a function of matrices to vectors, as one-column matrices."""
     return function(*[x[..., None] for x in arrays])[..., 0]
 
 
@@ -59,7 +59,7 @@ def pushforward_solve_x2(t: Any, x1: Any) -> Any:
 @solve.batching
 def batch_solve(x1: Any, x2: Any, *, hidden: tuple[bool, ...]) -> Any:
     seen = tuple(x1.shape)[hidden[0] :], tuple(x2.shape)[hidden[1] :]
-    if len(seen[0]) < 2 or not seen[1]:  # which would pass for matrices with the hidden axis
+    if len(seen[0]) < 2 or not seen[1]:  # with the hidden axis they would look like matrices
         raise ShapeError(
             "`solve`", "matrices, and vectors or matrices", f"shapes {seen[0]} and {seen[1]}"
         )
@@ -69,12 +69,12 @@ def batch_solve(x1: Any, x2: Any, *, hidden: tuple[bool, ...]) -> Any:
 def solve_examples(
     solving: Any, x1: Any, x2: Any, hidden: tuple[bool, ...], **how: Any
 ) -> Any:
-    """What `solving` makes of each example of matrices and right sides, some hidden in front."""
+    """Apply a solver `solving` to each example of matrices and right sides, some batched."""
     ranks = len(x1.shape) - hidden[0], len(x2.shape) - hidden[1]
     if ranks[1] == 1:
         if not hidden[1]:
             return solving(x1, x2, **how)
-        if not hidden[0]:  # the examples are columns, and each matrix is factored once
+        if not hidden[0]:  # examples become columns, so that each matrix is factored once
             return _last_in_front(solving(x1, x2.mT, **how))
         return solving(x1, _stretched(x2[..., None], ranks[0]), **how)[..., 0]
     if ranks == (2, 2) and not hidden[0]:
@@ -94,6 +94,6 @@ def _last_in_front(x: Any) -> Any:
 
 
 def _stretched(x: Any, rank: int) -> Any:
-    """x with axes of length 1 behind the hidden one, so that `rank` are seen."""
+    """x with axes of length 1 after the hidden one, so that it has `rank` visible axes."""
     shape = tuple(x.shape)
     return reshape(x, (shape[0], *(1,) * (rank + 1 - len(shape)), *shape[1:]))

@@ -1,7 +1,7 @@
-"""Losses: what is far from a target, as one number or one an example.
+"""Losses: the distance of predictions from targets, reduced to one number or one per example.
 
 `reduction` is "mean", "sum" or "none" everywhere. A loss is one operation where that saves passes
-over the data or an overflow, and otherwise a short composition.
+over the data or avoids overflow, and otherwise a short composition.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean") -> Any:
 
 
 def l1_loss(x: Any, target: Any, /, *, reduction: str = "mean") -> Any:
-    """|x - target|, with derivative 0 where they are equal.
+    """|x - target|; the derivative is 0 where x equals target.
 
     >>> import numpy as np
     >>> float(l1_loss(np.array([1.0, 3.0]), np.array([1.0, 1.0])))
@@ -68,7 +68,7 @@ def l1_loss(x: Any, target: Any, /, *, reduction: str = "mean") -> Any:
 def huber_loss(x: Any, target: Any, /, *, delta: float = 1.0, reduction: str = "mean") -> Any:
     """d²/2 where |d| ≤ delta, else delta · (|d| - delta/2), for d = x - target.
 
-    The derivative is d limited to [-delta, delta].
+    The derivative is d clamped to [-delta, delta].
 
     >>> import numpy as np
     >>> huber_loss(np.array([0.5, 3.0]), np.array([0.0, 0.0]), reduction="none")
@@ -83,7 +83,7 @@ def huber_loss(x: Any, target: Any, /, *, delta: float = 1.0, reduction: str = "
 
 @op(elementwise=True)
 def logistic_loss(xp: Any, logits: Any, targets: Any, /) -> Any:
-    """-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), exact in both tails where t is 0 or 1.
+    """-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), accurate in both tails for t of 0 or 1.
 
     >>> import numpy as np
     >>> logistic_loss(np.array([-1000.0, 1000.0]), np.array([1.0, 1.0]))
@@ -106,7 +106,7 @@ def partial_logistic_loss_targets(logits: Any) -> Any:
 def binary_cross_entropy_with_logits(
     logits: Any, targets: Any, /, *, reduction: str = "mean"
 ) -> Any:
-    """-t log(p) - (1 - t) log(1 - p) with p = sigmoid(logits), with no overflow.
+    """-t log(p) - (1 - t) log(1 - p) with p = sigmoid(logits), without overflow.
 
     derivatives  p - t  and  -logits
 
@@ -122,7 +122,7 @@ def binary_cross_entropy_with_logits(
 def nll_loss(
     log_probabilities: Any, targets: Any, /, *, axis: int = -1, reduction: str = "mean"
 ) -> Any:
-    """-log_probabilities[target] along an axis, for integer targets (of the shape without it).
+    """-log_probabilities[target] along an axis; targets are integers, of the shape without it.
 
     >>> import numpy as np
     >>> float(nll_loss(np.array([[-1.0, -2.0]]), np.array([1])))
@@ -141,11 +141,11 @@ def cross_entropy(
 ) -> Any:
     """-Σ q log(softmax(logits)) along an axis, for target classes or target probabilities q.
 
-    targets          integers, of the shape of the logits without the axis, or probabilities, of
-                     their shape; these have a derivative too: -log(softmax(logits))
-    reduction        "mean" is over the examples (all axes but the one of the classes); NaN where
+    targets          integer classes, of the logits' shape without the axis, or probabilities, of
+                     the logits' shape; probabilities have a derivative: -log(softmax(logits))
+    reduction        "mean" is over the examples (all axes except that of the classes); NaN if
                      there are none
-    label_smoothing  how much of q is spread evenly over the classes
+    label_smoothing  the fraction of q that is spread evenly over the classes
     pullback         g · (softmax(logits) · Σ q - q)
 
     Raises `ShapeError` for targets of another shape, `ArgumentError` for a class out of range.
@@ -159,16 +159,16 @@ def cross_entropy(
     if _check_targets(logits, targets, axis, "cross_entropy"):
         shifted, total = _shifted(xp, logits, axis)
         q = _smoothed(targets, label_smoothing, logits.shape[axis])
-        # A class without weight adds nothing, even where its logarithm is -inf.
+        # A class of probability 0 contributes nothing, even where its log-probability is -inf.
         weighed = xp.where(q == 0, xp.zeros_like(shifted), shifted) * q
         losses = total * xp.sum(q, axis=axis) - xp.sum(weighed, axis=axis)
     else:
         losses = _class_losses[logits.__class__](logits, targets, axis, label_smoothing)
-    return _together(losses, reduction)
+    return _reduce_losses(losses, reduction)
 
 
 def _shifted(xp: Any, logits: Any, axis: int) -> tuple[Any, Any]:
-    """The logits less their maximum, and the logarithm of the sum of their exponentials."""
+    """The logits minus their maximum, and the logarithm of the sum of their exponentials."""
     shifted = logits - finite_max(xp, logits, axis)
     total = xp.sum(xp.exp(shifted), axis=axis)
     return shifted, xp.log(xp.where(total == 0, xp.ones_like(total), total))
@@ -177,7 +177,7 @@ def _shifted(xp: Any, logits: Any, axis: int) -> tuple[Any, Any]:
 def _losses_of_classes(
     xp: Any, logits: Any, targets: Any, axis: int, label_smoothing: float
 ) -> Any:
-    """Each example's cross-entropy, of target classes."""
+    """The cross-entropy of each example, for target classes."""
     shifted, total = _shifted(xp, logits, axis)
     at = xp.expand_dims(targets, axis=axis)
     picked = xp.squeeze(xp.take_along_axis(shifted, at, axis=axis), axis=axis)
@@ -188,7 +188,7 @@ def _losses_of_classes(
 
 
 _class_losses = Kernels("class_losses", _losses_of_classes, None)
-"""array type -> how it has these losses in the fewest steps."""
+"""array type -> a faster implementation of these losses."""
 
 
 @cross_entropy.pullback("logits")
@@ -196,14 +196,14 @@ def pullback_cross_entropy_logits(
     g: Any, logits: Any, targets: Any, *, axis: int, reduction: str, label_smoothing: float
 ) -> Any:
     slope = cross_entropy_slope(logits, targets, axis=axis, label_smoothing=label_smoothing)
-    return slope * _each(g, logits, axis, reduction)
+    return slope * _cotangent_per_example(g, logits, axis, reduction)
 
 
 @cross_entropy.pullback("targets")
 def pullback_cross_entropy_targets(
     g: Any, logits: Any, *, axis: int, reduction: str, label_smoothing: float
 ) -> Any:
-    each = _each(g, logits, axis, reduction) * (label_smoothing - 1)
+    each = _cotangent_per_example(g, logits, axis, reduction) * (label_smoothing - 1)
     return log_softmax(logits, axis=axis) * each
 
 
@@ -212,7 +212,7 @@ def pushforward_cross_entropy_logits(
     t: Any, logits: Any, targets: Any, *, axis: int, reduction: str, label_smoothing: float
 ) -> Any:
     slope = cross_entropy_slope(logits, targets, axis=axis, label_smoothing=label_smoothing)
-    return _together(total_of(slope * t, axis=axis), reduction)
+    return _reduce_losses(total_of(slope * t, axis=axis), reduction)
 
 
 @cross_entropy.pushforward("targets")
@@ -220,7 +220,7 @@ def pushforward_cross_entropy_targets(
     t: Any, logits: Any, *, axis: int, reduction: str, label_smoothing: float
 ) -> Any:
     terms = where(t == 0, 0, log_softmax(logits, axis=axis)) * t
-    return _together(total_of(terms, axis=axis) * (label_smoothing - 1), reduction)
+    return _reduce_losses(total_of(terms, axis=axis) * (label_smoothing - 1), reduction)
 
 
 @cross_entropy.batching
@@ -231,14 +231,14 @@ def batch_cross_entropy(
     losses = cross_entropy(
         logits, targets, axis=axis, reduction="none", label_smoothing=label_smoothing
     )
-    return _together(losses, reduction, tuple(range(1, len(losses.shape))))
+    return _reduce_losses(losses, reduction, tuple(range(1, len(losses.shape))))
 
 
 @op
 def cross_entropy_slope(
     xp: Any, logits: Any, targets: Any, /, *, axis: int, label_smoothing: float
 ) -> Any:
-    """softmax(logits) · Σ q - q: the derivative of each example's cross-entropy.
+    """softmax(logits) · Σ q - q: the derivative of the cross-entropy of each example.
 
     >>> import numpy as np
     >>> cross_entropy_slope(np.array([[0.0, 0.0]]), np.array([1]), axis=-1, label_smoothing=0.0)
@@ -303,10 +303,10 @@ def _smoothed(q: Any, label_smoothing: float, classes: int) -> Any:
     return q * (1 - label_smoothing) + label_smoothing / classes if label_smoothing else q
 
 
-def _together(losses: Any, reduction: str, axes: tuple[int, ...] | None = None) -> Any:
-    """The examples' losses (or their tangents) reduced along axes, or all; NaN for a mean of none.
+def _reduce_losses(losses: Any, reduction: str, axes: tuple[int, ...] | None = None) -> Any:
+    """The losses (or their tangents) reduced along axes, or all; the mean of no entries is NaN.
 
-    Not by `mean`, which warns where there are none.
+    It does not use `mean`, which warns for no entries.
     """
     if reduction == "none":
         return losses
@@ -317,8 +317,8 @@ def _together(losses: Any, reduction: str, axes: tuple[int, ...] | None = None) 
     return total / n if n else total + math.nan
 
 
-def _each(g: Any, logits: Any, axis: int, reduction: str) -> Any:
-    """The cotangent of each example's loss."""
+def _cotangent_per_example(g: Any, logits: Any, axis: int, reduction: str) -> Any:
+    """The cotangent of the loss of each example."""
     if reduction == "none":
         return expand_dims(g, axis=axis)
     if reduction == "sum":
@@ -328,7 +328,7 @@ def _each(g: Any, logits: Any, axis: int, reduction: str) -> Any:
 
 
 def _check_targets(logits: Any, targets: Any, axis: int, who: str) -> bool:
-    """Whether targets are probabilities; they and classes are checked against the logits."""
+    """Whether targets are probabilities; targets of both kinds are checked against the logits."""
     shape, given = tuple(logits.shape), tuple(targets.shape)
     without, classes = shape[:axis] + shape[axis + 1 :], shape[axis]
     soft = is_inexact(targets) and who != "nll_loss"
@@ -336,14 +336,14 @@ def _check_targets(logits: Any, targets: Any, axis: int, who: str) -> bool:
         raise ShapeError(
             f"argument `targets` of `{who}`",
             f"probabilities of shape {shape}" if soft else f"classes of shape {without}",
-            f"shape {given}", "name the axis of the classes with `axis`",
+            f"shape {given}", "pass the axis of the classes as `axis`",
         )
     while targets.__class__ is Batched:
         targets = targets.value
     targets = None if soft or 0 in targets.shape else known(targets)
     if targets is not None and (targets.min() < 0 or targets.max() >= classes):
         raise ArgumentError(
-            f"argument `targets` of `{who}`", f"classes from 0 to {classes - 1}",
+            f"argument `targets` of `{who}`", f"classes in [0, {classes})",
             f"values from {targets.min()} to {targets.max()}",
         )
     return soft

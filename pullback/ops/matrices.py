@@ -1,7 +1,7 @@
-"""Functions of matrices: traces, norms, ranks, powers, the exponential; and vector products.
+"""Matrix functions: traces, norms, ranks, powers, the exponential; and vector products.
 
-They work on the last two axes; those before them are a stack. Determinants are in
-`determinants.py`, inverses in `solving.py`.
+They act on the last two axes; leading axes are a stack. Determinants are in `determinants.py`,
+inverses in `solving.py`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 
 
 def eye_like(like: Any) -> Any:
-    """An identity matrix that fits square matrices."""
+    """Identity matrices of the shape and dtype of square matrices."""
     return identity_matrix(like.shape[-1], raw(like))
 
 
@@ -52,9 +52,9 @@ def eye_like(like: Any) -> Any:
 
 @whole
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """The entries of each matrix on a diagonal, `offset` above the main one, as the last axis.
+    """The diagonal of each matrix, `offset` above the main one, as the last axis.
 
-    It shares the memory of x where x is laid out row by row; beyond the corners it is empty.
+    A view of x where the memory of x is in row-major order; empty for an offset beyond the corners.
 
     >>> import numpy as np
     >>> diagonal(np.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -71,7 +71,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
 
 @whole
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sum of each matrix over a diagonal, `offset` above the main one.
+    """The trace of each matrix: the sum over a diagonal, `offset` above the main one.
 
     >>> import numpy as np
     >>> trace(np.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -104,12 +104,11 @@ def batch_cross(x1: Any, x2: Any, *, axis: int) -> Any:
 @face_of(_cross)
 @whole
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The vector products of vectors of three along an axis; the other axes broadcast.
+    """The cross products of 3-vectors along an axis; the other axes broadcast.
 
-    axis   counted from the end; from the front where x1 and x2 have as many axes
-    Nothing is conjugated. Raises `ShapeError` for vectors of another length than three,
-    `PositionError` for an axis that is not there, `ArgumentError` for one counted from the front
-    where the ranks differ.
+    axis   a negative number; or one in [0, ndim) if x1 and x2 have the same number of axes
+    Nothing is conjugated. Raises `ShapeError` unless the axis has length 3, `PositionError` for an
+    axis out of range, `ArgumentError` for an axis ≥ 0 with different numbers of axes.
 
     >>> import numpy as np
     >>> cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
@@ -134,16 +133,17 @@ _ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
 
 @whole
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """A norm of each matrix; real, of complex x too.
+    """A norm of each matrix; real, also for complex x.
 
     ord   "fro"         √Σ |x|²
           "nuc"         the sum of the singular values
           2, -2         the largest, the smallest singular value
-          1, -1         the largest, the smallest Σ |x| of a column
-          inf, -inf     the largest, the smallest Σ |x| of a row
-    Where a norm has a kink, the gradient is one of the slopes around it: 0 at 0; columns, rows and
-    singular values that tie share equally, but singular values tie only as far as rounding allows;
-    a singular value of 0 adds nothing to "nuc" if it is exactly 0. Of no entries a norm is 0, but
+          1, -1         the largest, the smallest column sum Σ |x|
+          inf, -inf     the largest, the smallest row sum Σ |x|
+    At a kink the gradient is a subgradient: 0 at x = 0; tied columns, rows and singular values
+    share equally, but singular values tie only up to rounding; a singular value of exactly 0 adds
+    nothing to "nuc". The norm of an empty matrix is 0, but the smallest of no values is a
+    `ShapeError`.
     the smallest of nothing is a `ShapeError`.
 
     >>> import numpy as np
@@ -156,7 +156,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
         raise ArgumentError(
             "argument `ord` of `matrix_norm`", "'fro', 'nuc', 1, -1, 2, -2, inf or -inf", repr(ord)
         )
-    x = x if is_inexact(x) else x * 1.0  # in the floating dtype that its library chooses
+    x = x if is_inexact(x) else x * 1.0  # to the library's default floating dtype
     if ord == "fro" or (0 in lengths_of(x)[-2:] and (named or ord > 0)):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in ("nuc", 2, -2):
@@ -182,11 +182,11 @@ def batch_matrix_rank(sizes: Any, *, rtol: Any) -> Any:
 @face_of(_matrix_rank)
 @whole
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
-    """How many singular values each matrix has that count; an integer, with no derivative.
+    """The rank of each matrix: its number of nonzero singular values; an integer, no derivative.
 
-    rtol   those up to this, times the largest, do not; a number, or one for each matrix;
-           None for max(m, n) times the precision of the dtype
-    Raises `ShapeError` for what are no matrices, and an `rtol` that does not fit the stack,
+    rtol   singular values up to rtol times the largest count as 0; a number, or one per matrix;
+           default max(m, n) times the eps of the dtype
+    Raises `ShapeError` if x has fewer than two axes or `rtol` does not broadcast to the stack,
     `ConvergenceError` for entries that are NaN or infinite.
 
     >>> import numpy as np
@@ -205,10 +205,10 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
 
 @whole
 def matrix_power(x: Any, n: int, /) -> Any:
-    """The product of n factors x, of square matrices; of x⁻¹ for negative n.
+    """The n-th power of square matrices; a power of x⁻¹ for negative n.
 
-    The identity for n = 0, with derivative 0. Raises `SingularMatrixError` where an inverse is
-    needed and there is none.
+    The identity for n = 0, with derivative 0. Raises `SingularMatrixError` for a negative power of
+    a singular matrix.
 
     >>> import numpy as np
     >>> matrix_power(np.array([[1.0, 1.0], [0.0, 1.0]]), 3)
@@ -219,7 +219,7 @@ def matrix_power(x: Any, n: int, /) -> Any:
     n = integer_of(n, "n", "matrix_power")
     if n == 0:
         one = eye_like(x)
-        return where(one == one, one, x)  # recorded, so that the derivative is there, and 0
+        return where(one == one, one, x)  # recorded, so that the derivative exists and is 0
     if n < 0:
         x, n = inv(x), -n
     result = None
@@ -234,9 +234,9 @@ def matrix_power(x: Any, n: int, /) -> Any:
 
 @op
 def expm(xp: Any, x: Any, /) -> Any:
-    """The exponential of square matrices, Σ xᵏ / k!, by Padé's formula, scaling and squaring.
+    """The matrix exponential Σ xᵏ / k! of square matrices, by Padé, scaling and squaring.
 
-    Its derivatives, of all orders, are blocks of exponentials of larger matrices.
+    Derivatives of all orders are blocks of exponentials of larger matrices.
 
     >>> import numpy as np
     >>> expm(np.array([[0.0, 1.0], [0.0, 0.0]]))
@@ -265,7 +265,7 @@ def batch_expm(x: Any) -> Any:
 def _expm_along(x: Any, v: Any) -> Any:
     """The derivative of exp x along v: the corner of exp [[x, v], [0, x]]."""
     n = lengths_of(x)[-1]
-    # It is linear in v, which may have any size; the scaling shall be that of x.
+    # The result is linear in v, which may be large: choose the scaling by x alone.
     size = vector_norm(stop_gradient(v), axis=(-2, -1), keepdims=True)
     size = where(size == 0, 1, size)
     below = concat([zeros_like(x), x], axis=-1)

@@ -1,7 +1,6 @@
 """NumPy's methods of an array, bound to `Tensor`: `x.sum(axis=0)` is `numpy.sum(x, axis=0)`.
 
-The standard has functions only. Code that is written for NumPy's arrays has both, and so do the
-hands of its authors.
+The Array API standard has functions only; code written for NumPy arrays uses both.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ SAME = (
     "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat",
     "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
 )
-"""Methods that are NumPy's function of this name, with the array as the first argument.
+"""Methods equal to the NumPy function of the same name, with the array as first argument.
 
-`sort` is not among them: NumPy's method sorts in place.
+`sort` is excluded: NumPy's method sorts in place.
 """
 
 
@@ -34,7 +33,7 @@ def _as_function(name: str) -> Callable[..., Any]:
 
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
-    method.__doc__ = f"`numpy.{name}` of it, with the arguments that are left."
+    method.__doc__ = f"`numpy.{name}` of the tensor, with the remaining arguments."
     return method
 
 
@@ -61,7 +60,7 @@ def _as_operation(name: str) -> Callable[..., Any]:
 
 
 def _reshape(self: Any, *shape: Any, **how: Any) -> Any:
-    """The same entries in another shape: a tuple, or its lengths one by one; one may be -1.
+    """The same entries in another shape, given as a tuple or as lengths; one length may be -1.
 
     >>> import pullback as pb
     >>> pb.arange(6).reshape(2, -1).shape
@@ -73,7 +72,7 @@ def _reshape(self: Any, *shape: Any, **how: Any) -> Any:
 
 
 def _transpose(self: Any, *axes: Any) -> Any:
-    """The axes in another order, in the opposite one if none is given.
+    """The axes in the given order, or reversed by default.
 
     >>> import pullback as pb
     >>> pb.ones((2, 3, 4)).transpose(1, 0, 2).shape
@@ -83,12 +82,12 @@ def _transpose(self: Any, *axes: Any) -> Any:
 
 
 def _one(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Lengths or axes that may come as one tuple or one by one, as one."""
+    """Lengths or axes given as one tuple or as separate arguments, as one tuple."""
     return (given,) if len(given) > 1 else given
 
 
 def _compress(self: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
-    """The entries where a condition holds, or the parts along `axis`.
+    """The entries, or the slices along `axis`, where a condition holds.
 
     >>> import pullback as pb
     >>> pb.arange(4).compress([True, False, True, False])
@@ -98,7 +97,7 @@ def _compress(self: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _flatten(self: Any, order: Any = "C") -> Any:
-    """A copy in one row.
+    """A 1-D copy of all entries.
 
     >>> import pullback as pb
     >>> pb.ones((2, 3)).flatten().shape
@@ -118,7 +117,7 @@ def _conj(self: Any) -> Any:
 
 
 def _real(self: Any) -> Any:
-    """The real part; a real tensor itself.
+    """The real part; a real tensor itself is returned.
 
     >>> import pullback as pb
     >>> pb.tensor(1 + 2j).real
@@ -128,7 +127,7 @@ def _real(self: Any) -> Any:
 
 
 def _imag(self: Any) -> Any:
-    """The imaginary part; zeros of a real tensor.
+    """The imaginary part; zeros for a real tensor.
 
     >>> import pullback as pb
     >>> pb.tensor(1 + 2j).imag
@@ -143,7 +142,7 @@ METHODS: dict[str, Any] = {
     "compress": _compress, "flatten": _flatten, "conj": _conj, "conjugate": _conj,
     "real": property(_real), "imag": property(_imag),
 }
-"""Name -> what is bound to `Tensor`."""
+"""Name -> method of `Tensor`."""
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)

@@ -1,6 +1,6 @@
-"""Normalising: layers, batches and root mean squares.
+"""Layer, batch and root-mean-square normalisation.
 
-`normalise` is the one operation; weights and biases are an ordinary product and sum behind it.
+`normalise` is the only operation; weights and biases are an ordinary product and sum after it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def normalise(
 ) -> Any:
     """(x - mean) / √(variance + eps) along axes, or x / √(mean of x² + eps) if not centred.
 
-    pullback  (g - mean g - out · mean(g · out)) / √(…), where mean g falls away if not centred
+    pullback  (g - mean g - out · mean(g · out)) / √(…), without the term mean g if not centred
 
     >>> import numpy as np
     >>> normalise(np.array([1.0, 3.0]), axes=(0,), eps=0.0)
@@ -70,7 +70,7 @@ def batch_normalise(
 def layer_norm(
     x: Any, weight: Any = None, bias: Any = None, /, *, axes: Any = -1, eps: float = 1e-5
 ) -> Any:
-    """(x - mean) / √(variance + eps) · weight + bias, mean and variance along axes.
+    """(x - mean) / √(variance + eps) · weight + bias, with mean and variance along axes.
 
     The variance is that of the population (divided by n). Weight and bias broadcast against x.
 
@@ -84,7 +84,7 @@ def layer_norm(
 
 @whole
 def rms_norm(x: Any, weight: Any = None, /, *, axes: Any = -1, eps: float = 1e-5) -> Any:
-    """x / √(mean of x² + eps) · weight, the mean along axes.
+    """x / √(mean of x² + eps) · weight, with the mean along axes.
 
     >>> import numpy as np
     >>> rms_norm(np.array([[1.0, 7.0]]), eps=0.0)
@@ -106,11 +106,11 @@ def batch_norm(
     axis: int = 1,
     eps: float = 1e-5,
 ) -> Any:
-    """(x - mean) / √(variance + eps) · weight + bias, each of them one number a channel.
+    """(x - mean) / √(variance + eps) · weight + bias, with one mean, variance, … per channel.
 
-    In training, mean and variance are left out and are those of the batch, along all axes but
-    `axis`, and the gradient goes through them; `batch_statistics` has them for running averages.
-    In evaluation they are the averages. The variance is that of the population (divided by n).
+    In training, leave out mean and variance: those of the batch are used, along all axes except
+    `axis`, and gradients flow through them; `batch_statistics` returns them for running averages.
+    In evaluation, pass the running averages. The variance is the population's (divided by n).
 
     Raises `ShapeError` unless weight, bias, mean and variance have the length of the axis.
 
@@ -141,9 +141,9 @@ def batch_norm(
 
 @whole
 def batch_statistics(x: Any, *, axis: int = 1) -> tuple[Any, Any]:
-    """The mean and variance that `batch_norm` normalises a batch by, a number a channel, untracked.
+    """The per-channel mean and variance of a batch, as `batch_norm` uses them; not tracked.
 
-    The variance is that of the population; PyTorch's running average takes n / (n - 1) times it.
+    The variance is the population's; PyTorch's running average uses n / (n - 1) times it.
 
     >>> import numpy as np
     >>> batch_statistics(np.array([[1.0, 10.0], [3.0, 10.0]]))
@@ -174,13 +174,13 @@ def _others(x: Any, axis: int) -> tuple[int, ...]:
 
 
 def _channels(x: Any, value: Any, axis: int, name: str) -> Any:
-    """A vector over the channels, shaped to broadcast against x."""
+    """A vector over the channels, reshaped to broadcast against x."""
     if value is None:
         return None
     shape = tuple(x.shape)
     if tuple(value.shape) != shape[axis : axis + 1]:
         raise ShapeError(
-            f"argument `{name}` of `batch_norm`", f"shape ({shape[axis]},), one number a channel",
-            f"shape {tuple(value.shape)}", "name the axis of the channels with `axis`",
+            f"argument `{name}` of `batch_norm`", f"shape ({shape[axis]},), one number per channel",
+            f"shape {tuple(value.shape)}", "pass the axis of the channels as `axis`",
         )
     return reshape(value, (-1,) + (1,) * (len(shape) - axis - 1))

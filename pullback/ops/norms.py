@@ -1,5 +1,4 @@
-"""Norms of vectors. Where a norm has a kink (at 0, at ties, at zero entries) its gradient is 0, or
-shared equally."""
+"""Vector norms. At a kink (at 0, at ties, at zero entries) the gradient is 0 or shared equally."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ def pullback_vector_norm(
         return share * _over(where(size == math.inf, 0, conj(x)), size)
     if ord == 1:
         return kept(g, shape, axis, keepdims) * _over(conj(x), size)
-    # g |x|^(ord-2) x / out^(ord-1), by ratios, which neither overflow nor meet 0 to a power < 0.
+    # g |x|^(ord-2) x / out^(ord-1), as ratios, which do not overflow or raise 0 to a power < 0.
     slope = kept(_over(g, out), shape, axis, keepdims)
     ratio = _over(size, kept(out, shape, axis, keepdims))
     none = ratio == 0
@@ -69,13 +68,13 @@ def batch_vector_norm(x: Any, *, axis: Axis, keepdims: bool, ord: float) -> Any:
 def vector_norm(
     x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
 ) -> Any:
-    """(Σ |x|^ord)^(1/ord) over an axis, several, or all; real, of complex x too.
+    """(Σ |x|^ord)^(1/ord) over an axis, several, or all; real, also for complex x.
 
-    ord   any number; inf and -inf give the largest and the smallest |x|, 0 counts the entries
-          that are not 0 (and has derivative 0)
-    The derivative is 0 in an entry that is 0, and where the norm is 0; entries that tie for the
-    largest or smallest share the cotangent equally. It has none in `ord`.
-    Raises `ArgumentTypeError` for an `ord` that is no real number, a Tensor too.
+    ord   any number; inf and -inf give the largest and the smallest |x|, 0 counts the nonzero
+          entries (and has derivative 0)
+    The derivative is 0 for an entry that is 0, and where the norm is 0; entries that tie for the
+    largest or smallest share the cotangent equally. There is no derivative in `ord`.
+    Raises `ArgumentTypeError` if `ord` is not a Python real number (such as a Tensor).
 
     >>> import pullback as pb
     >>> pb.vector_norm(pb.tensor([3.0, 4.0]))
@@ -87,7 +86,7 @@ def vector_norm(
 
 
 def is_order(ord: Any) -> bool:
-    """Whether something is a real number, which the order of a norm is.
+    """Whether a value is a real number, and so a valid order of a norm.
 
     >>> is_order(math.inf), is_order("fro")
     (True, False)

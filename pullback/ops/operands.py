@@ -1,4 +1,4 @@
-"""Arguments of functions that look before they compute: arrays, matrices, integers, tolerances."""
+"""Validation of arguments before computing: arrays, matrices, integers, tolerances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import ArgumentError, ArgumentTypeError, PositionError, ShapeError
 
 
 def array_of(x: Any) -> Any:
-    """A Tensor or an array as it is; of numbers, and sequences of them, an array.
+    """A Tensor or an array unchanged; numbers, and sequences of them, as an array.
 
     >>> array_of([1.0, 2.0])
     array([1., 2.])
@@ -21,7 +21,7 @@ def array_of(x: Any) -> Any:
 
 
 def arrays_of(*operands: Any) -> list[Any]:
-    """The same of several: arrays are made in the library of one that is there.
+    """`array_of` for several operands: new arrays are of the library of an array among them.
 
     >>> arrays_of(2, [1.0, 2.0])
     [array(2), array([1., 2.])]
@@ -35,8 +35,8 @@ def arrays_of(*operands: Any) -> list[Any]:
 def matrices_of(x: Any, who: str, *, square: bool = False, argument: str = "x") -> Any:
     """x as an array, if it is a matrix or a stack of them.
 
-    Raises `ShapeError` for fewer than two axes, and for the last two of different lengths if
-    `square` is asked for.
+    Raises `ShapeError` for fewer than two axes and, with `square`, for last two axes of different
+    lengths.
 
     >>> matrices_of([[1.0, 2.0]], "trace").shape
     (1, 2)
@@ -49,7 +49,7 @@ def matrices_of(x: Any, who: str, *, square: bool = False, argument: str = "x") 
 def matrix_examples(x: Any, who: str, *, square: bool = False, argument: str = "x") -> Any:
     """x, with a hidden axis in front, if each example is a matrix or a stack of them.
 
-    Without this check vectors would be taken for the rows of one matrix. Raises `ShapeError`.
+    Without this check, batched vectors would pass as rows of one matrix. Raises `ShapeError`.
 
     >>> import numpy as np
     >>> matrix_examples(np.ones((4, 2, 3)), "trace").shape
@@ -60,9 +60,9 @@ def matrix_examples(x: Any, who: str, *, square: bool = False, argument: str = "
 
 
 def tolerance_of(rtol: Any, x: Any, who: str) -> Any:
-    """A raw relative tolerance for a stack of matrices: a number, or one for each of them.
+    """A raw relative tolerance for a stack of matrices: a number, or one per matrix.
 
-    Raises `ArgumentTypeError` for what is no number, `ShapeError` for a shape that does not
+    Raises `ArgumentTypeError` if it is not numeric, `ShapeError` for a shape that does not
     broadcast to that of the stack.
     """
     rtol = raw(rtol)
@@ -70,14 +70,14 @@ def tolerance_of(rtol: Any, x: Any, who: str) -> Any:
     ends = zip(reversed(shape), reversed(stack), strict=False)
     if len(shape) > len(stack) or any(n not in (1, m) for n, m in ends):
         raise ShapeError(
-            f"argument `rtol` of `{who}`", f"a number, or one for each matrix of shape {stack}",
+            f"argument `rtol` of `{who}`", f"a number, or one per matrix of the stack {stack}",
             f"shape {shape}",
         )
     return rtol
 
 
 def integer_of(value: Any, argument: str, who: str) -> int:
-    """An argument that is to be an integer, of any library.
+    """An integer argument of any library, as a Python int.
 
     Raises `ArgumentTypeError`.
 
@@ -93,10 +93,10 @@ def integer_of(value: Any, argument: str, who: str) -> int:
 
 
 def shared_axis(axis: Any, x1: Any, x2: Any, who: str) -> int:
-    """An axis that two arrays have in common, counted from the end, as their others broadcast.
+    """An axis common to two arrays, as a negative number, so that their other axes broadcast.
 
-    Raises `ArgumentError` for one counted from the front of arrays of different ranks, which are
-    two axes, and `PositionError` for one that is not there.
+    Raises `ArgumentError` for an axis ≥ 0 of arrays with different numbers of axes (it would mean
+    two different axes), and `PositionError` for an axis out of range.
 
     >>> import numpy as np
     >>> shared_axis(1, np.ones((2, 3)), np.ones((4, 3)), "vecdot")
@@ -106,19 +106,21 @@ def shared_axis(axis: Any, x1: Any, x2: Any, who: str) -> int:
     if axis >= 0 and ranks[0] != ranks[1]:
         raise ArgumentError(
             f"argument `axis` of `{who}`",
-            "a negative number, as the arrays have different ranks", str(axis),
+            "a negative number, because the arrays have different numbers of axes", str(axis),
             f"axis={axis - ranks[0]} counts from the end of x1",
         )
     found = axis - ranks[0] if axis >= 0 else axis
     if not -min(ranks) <= found < 0:
-        raise PositionError(f"argument `axis` of `{who}`", f"an axis of {min(ranks)}", str(axis))
+        raise PositionError(
+            f"argument `axis` of `{who}`", f"an axis in [-{min(ranks)}, {min(ranks)})", str(axis)
+        )
     return found
 
 
 def broadcast_shape(who: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that arrays of some shapes have together.
+    """The broadcast shape of arrays of some shapes.
 
-    Raises `ShapeError` where they do not fit.
+    Raises `ShapeError` if they do not broadcast.
     """
     rank = max(map(len, shapes), default=0)
     full = [(1,) * (rank - len(shape)) + shape for shape in shapes]

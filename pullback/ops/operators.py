@@ -1,7 +1,7 @@
 """Python's operators and the Array API's methods, bound to `Tensor`.
 
-In-place operators compute a new value, which is recorded, and write it over the target, whose
-history it becomes. Products and sums are bound straight to their operations, with no frame
+An in-place operator computes a new value, records it, and copies it into the target, which takes
+over its history. Products and sums are bound directly to their operations, without a Python frame
 between; reflected operators and the rest go through small functions.
 """
 
@@ -29,7 +29,7 @@ _STRAIGHT = {
     "add": "add", "radd": "add", "sub": "subtract", "mul": "multiply", "rmul": "multiply",
     "truediv": "divide", "matmul": "matmul",
 }
-"""Sums and products commute: one function serves both sides."""
+"""Products and sums are commutative: one function serves both sides."""
 
 _FORWARD = {
     "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
@@ -48,7 +48,7 @@ _INPLACE = {**_REFLECTED, "add": "add", "mul": "multiply"}
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
-"""The versions of the standard that the namespace answers for; the last is what it follows."""
+"""The supported versions of the standard; the last one is the version that is followed."""
 
 
 def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,7 +67,7 @@ def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _equality(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, other: Any, /) -> Any:
-        # Anything may be asked whether it equals a tensor: None, a string, a class.
+        # `==` must accept any other operand: None, a string, a class.
         if isinstance(other, (Tensor, list, tuple, *SCALARS)) or is_array(other):
             return function(self, other)
         return NotImplemented
@@ -91,12 +91,12 @@ def _power(pow_: Callable[..., Any], square: Callable[..., Any]) -> Callable[...
     return method
 
 
-# Operators that write in place --------------------------------------------------------------
+# In-place operators -------------------------------------------------------------------------
 
 
 def _inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, other: Any, /) -> Any:
-        if self._assignable:  # a new array in a variable, which no tape notices
+        if self._assignable:  # a variable gets a new array; tapes do not record the assignment
             return self.assign(function(self._data, raw(other)))
         check_writable(self, name)
         start = number()
@@ -111,20 +111,20 @@ def _inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _fitting(value: Any, target: Any, name: str) -> Any:
-    """A result in the dtype of the target, if that is of the same kind."""
+    """A result cast to the dtype of the target, if that is of the same kind."""
     lossy = is_complex(value) and not is_complex(target)
     if lossy or (is_inexact(value) and not is_inexact(target)):
         raise DtypeError(
             f"in-place `{name}`", f"a result that dtype {target.dtype} can hold",
-            f"dtype {value.dtype}", "use the operation that makes a new tensor",
+            f"dtype {value.dtype}", "use the out-of-place operator, such as t = t * x",
         )
     return OPS["astype"](value, target.dtype)
 
 
 def keep_old(last: Node, start: int, data: Any) -> None:
-    """Give nodes recorded since `start` copies of what they saved of an array's memory.
+    """Give nodes recorded since `start` copies of the saved values that share an array's memory.
 
-    It is about to be overwritten, by the very operation that saved it.
+    The operation that saved those values is about to overwrite them.
     """
     owner = adapters[data.__class__].owner(data)
     if owner is None:
@@ -134,7 +134,7 @@ def keep_old(last: Node, start: int, data: Any) -> None:
         node = fresh.pop()
         if node is None or not node.parents or node.seq < start or node.saved is FREED:
             continue
-        if isinstance(node.saved, PackedValues):  # in a form that is not this memory
+        if isinstance(node.saved, PackedValues):  # packed by a hook: not this memory
             fresh.extend(node.parents)
             continue
         node.saved = tuple([
@@ -149,9 +149,9 @@ def keep_old(last: Node, start: int, data: Any) -> None:
 
 
 def _transposed(self: Any) -> Any:
-    """The transpose of a matrix, which shares its memory.
+    """The transpose of a matrix, as a view.
 
-    Raises `ShapeError` unless there are two axes.
+    Raises `ShapeError` unless there are exactly two axes.
 
     >>> import pullback as pb
     >>> pb.tensor([[1.0, 2.0]]).T
@@ -167,7 +167,7 @@ def _transposed(self: Any) -> Any:
 
 
 def _matrix_transposed(self: Any) -> Any:
-    """The last two axes exchanged, sharing memory.
+    """The transposes of a stack of matrices (last two axes swapped), as a view.
 
     >>> import pullback as pb
     >>> pb.ones((4, 2, 3)).mT.shape
@@ -177,7 +177,7 @@ def _matrix_transposed(self: Any) -> Any:
 
 
 def _array_namespace(self: Any, /, *, api_version: str | None = None) -> Any:
-    """This library, as the namespace of the Array API standard."""
+    """This library, as a namespace of the Array API standard."""
     if api_version is not None and api_version not in API_VERSIONS:
         raise ArgumentError(
             "argument `api_version`", f"one of {', '.join(API_VERSIONS)}", repr(api_version)
@@ -186,9 +186,9 @@ def _array_namespace(self: Any, /, *, api_version: str | None = None) -> Any:
 
 
 def _to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
-    """The values on another device of the array's library; the tensor itself, if it is there.
+    """The tensor copied to another device of its array library; itself if it is there already.
 
-    The cotangents travel back. Raises what the library raises for a device that it has not.
+    Cotangents are copied back. Raises the array library's error for an unknown device.
     """
     return OPS["to_device"](self, device)
 
@@ -197,9 +197,9 @@ def _dlpack(
     self: Any, /, *, stream: Any = None, max_version: tuple[int, int] | None = None,
     dl_device: tuple[Any, int] | None = None, copy: Any = None,
 ) -> Any:
-    """A capsule through which another library shares the memory; the history stays here.
+    """A DLPack capsule, through which another library shares the memory without the history.
 
-    What is asked for goes to the array's library. Raises `BufferError` where it cannot be had.
+    The request is passed to the array's library. Raises `BufferError` if it cannot be met.
     """
     if self._node is not None:
         tensor.left(self._node, ".__dlpack__()")
@@ -210,7 +210,7 @@ def _dlpack(
 
 
 def _dlpack_device(self: Any, /) -> Any:
-    """Where the memory is, in DLPack's numbers."""
+    """The device of the memory, as DLPack's numbers."""
     data = self._data
     return adapters[data.__class__].asarray(data).__dlpack_device__()
 
@@ -250,7 +250,7 @@ def _bind() -> None:
 
 
 def _bind_raw(cls: Any) -> None:
-    """The operators that rules use, on arrays of a kind of ours: the operations themselves."""
+    """Bind to our own array classes the operators that rules use: the operations themselves."""
     def put(name: str, function: Any) -> None:
         setattr(cls, f"__{name}__", function)
 

@@ -1,4 +1,4 @@
-"""Taking arrays to another device, or to another array library; cotangents travel back."""
+"""Move arrays to another device or another array library; cotangents are moved back."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def _place_of(x: Any) -> tuple[type, Any]:
 
 @face_of(_place, "to_device")
 def to_device(x: Any, device: Any, /) -> Any:
-    """The values on another device of the array's library; x itself, if it is there.
+    """x copied to another device of its array library; x itself if it is there already.
 
-    Raises what the library raises for a device that it has not.
+    Raises the array library's error for an unknown device.
 
     >>> import pullback as pb
     >>> to_device(pb.tensor([1.0, 2.0]), "cpu")
@@ -49,9 +49,10 @@ def to_device(x: Any, device: Any, /) -> Any:
 
 
 def in_library_of(x: Any, like: Any) -> Any:
-    """A Tensor of numbers, sequences, an array or a Tensor, where another's array is.
+    """A Tensor of numbers, sequences, an array or a Tensor, in the library and on the device of
+    another array.
 
-    In its memory, where the libraries share one device; a Tensor stays tracked.
+    Memory is shared if both libraries use the same device; a Tensor stays tracked.
     """
     there = _place_of(like)
     if isinstance(x, Tensor):

@@ -1,6 +1,6 @@
-"""Products of vectors, matrices and tensors: `matmul` in every rank, `tensordot`, `einsum`.
+"""Products of vectors, matrices and tensors: `matmul`, `vecdot`, `tensordot`, `einsum`.
 
-For complex numbers only `vecdot` conjugates (its first argument), as the standard has it.
+For complex numbers only `vecdot` conjugates (its first argument), as in the standard.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["einsum", "matmul", "outer", "tensordot", "vecdot"]
 
 @op(native="matmul", linear=True)
 def matmul(x1: Any, x2: Any, /) -> Any:
-    """The matrix product over the last two axes; leading axes broadcast, vectors are 1-d.
+    """The matrix product over the last two axes; leading axes broadcast; 1-D arrays are vectors.
 
     >>> import numpy as np
     >>> matmul(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
@@ -60,7 +60,7 @@ def pullback_matmul_x2(g: Any, x1: Any, shape: Any) -> Any:
 
 
 def _over_rows(x: Any, y: Any, shape: Any) -> Any:
-    """Σ x[r] ⊗ y[r], which has this shape, over all rows: one product, no sum of a batch."""
+    """Σ x[r] ⊗ y[r] over all rows r, in this shape: one matrix product, without a batched sum."""
     rows = prod(x.shape[:-1])
     return matmul(reshape(x, (rows, x.shape[-1])).mT, reshape(y, (rows, *shape[1:])))
 
@@ -69,7 +69,7 @@ def _over_rows(x: Any, y: Any, shape: Any) -> Any:
 def collapse_matmul_x1(g: Any, x2: Any, shape: Any) -> Any:
     if len(shape) != 2:
         return None
-    if len(x2.shape) > 2:  # the columns of all matrices are rows
+    if len(x2.shape) > 2:  # treat the columns of all matrices as rows
         g, x2 = g.mT, x2.mT
     return _over_rows(g, x2, shape)
 
@@ -83,12 +83,12 @@ def collapse_matmul_x2(g: Any, x1: Any, shape: Any) -> Any:
 def batch_matmul(x1: Any, x2: Any, *, hidden: tuple[bool, ...]) -> Any:
     rank1, rank2 = len(x1.shape) - hidden[0], len(x2.shape) - hidden[1]
     if not rank1 or not rank2:
-        raise ShapeError("`matmul`", "vectors and matrices", "a number", "multiply by `*`")
+        raise ShapeError("`matmul`", "arrays with at least 1 axis", "a number", "multiply with `*`")
     if hidden == (True, False) and min(rank1, rank2) <= 2:
         return _rows_times(x1, x2)
     if hidden == (False, True) and rank2 == 1:
         return _rows_times(x2, x1.mT if rank1 > 1 else x1)
-    # One product an example. Vectors become matrices, and stacks are lined up.
+    # One product per example. Vectors become matrices, and the axes of stacks are aligned.
     if rank1 == 1:
         x1 = expand_dims(x1, axis=-2)
     if rank2 == 1:
@@ -102,7 +102,7 @@ def batch_matmul(x1: Any, x2: Any, *, hidden: tuple[bool, ...]) -> Any:
 
 
 def _rows_times(x: Any, w: Any) -> Any:
-    """x @ w for each of many x, at most one of the two a stack: one product of all their rows."""
+    """x @ w for each x of a batch, at most one of x and w a stack: one product of all rows."""
     stacked = len(w.shape) - 2
     if len(x.shape) == 2 and stacked <= 0:
         return matmul(x, w)
@@ -140,9 +140,9 @@ def batch_vecdot(x1: Any, x2: Any, *, axis: int) -> Any:
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Σ conj(x1) · x2 along an axis; the other axes broadcast.
 
-    axis   counted from the end; from the front where x1 and x2 have as many axes
-    Raises `ShapeError` for shapes that do not fit, `PositionError` for an axis that is not there,
-    `ArgumentError` for one counted from the front where the ranks differ.
+    axis   a negative number; or one in [0, ndim) if x1 and x2 have the same number of axes
+    Raises `ShapeError` for shapes that do not match, `PositionError` for an axis out of range,
+    `ArgumentError` for an axis ≥ 0 with different numbers of axes.
 
     >>> import numpy as np
     >>> vecdot(np.array([1j, 2.0]), np.array([1j, 3.0]))
@@ -156,9 +156,9 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @whole
 def outer(x1: Any, x2: Any, /) -> Any:
-    """x1[i] · x2[j] for two vectors.
+    """The outer product x1[i] · x2[j] of two vectors.
 
-    Raises `ShapeError` for anything but vectors.
+    Raises `ShapeError` unless both have exactly one axis.
 
     >>> import numpy as np
     >>> outer(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
@@ -174,12 +174,12 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 @whole
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    """The sum of products over some axes of each; nothing is conjugated.
+    """The tensor contraction: the sum of products over some axes of each; nothing is conjugated.
 
-    axes   how many: the last of x1 with the first of x2; or two lists of as many axes, of which
-           the first of x1 goes with the first of x2, and so on
-    The result has the other axes of x1, then those of x2. Raises `ArgumentError` for axes that
-    make no sense, `ShapeError` for axes of different lengths.
+    axes   an int n: the last n axes of x1 with the first n of x2; or two lists of equal length:
+           axis axes[0][k] of x1 with axis axes[1][k] of x2
+    The result has the other axes of x1, then those of x2. Raises `ArgumentError` for invalid axes,
+    `ShapeError` for axes of different lengths.
 
     >>> import numpy as np
     >>> tensordot(np.ones((2, 3)), np.ones((3, 2)), axes=([0, 1], [1, 0])).item()
@@ -199,20 +199,22 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 def _contracted(
     axes: Any, shape1: tuple[int, ...], shape2: tuple[int, ...]
 ) -> tuple[list[int], list[int]]:
-    """The axes of each operand that a tensor product sums over, checked, counted from 0."""
+    """The validated axes of each operand that a tensor product sums over, counted from 0."""
     ranks = len(shape1), len(shape2)
     if isinstance(axes, Iterable):
         given = [list(a) if isinstance(a, Iterable) else [a] for a in axes]
         if len(given) != 2 or len(given[0]) != len(given[1]):
             raise ArgumentError(
-                "argument `axes` of `tensordot`", "a number, or two lists of as many axes",
+                "argument `axes` of `tensordot`", "an int, or two lists of axes of equal length",
                 repr(axes),
             )
         pair = _axes(given[0], ranks[0]), _axes(given[1], ranks[1])
     else:
         n = integer_of(axes, "axes", "tensordot")
         if not 0 <= n <= min(ranks):
-            raise ArgumentError("argument `axes` of `tensordot`", f"0 to {min(ranks)}", str(n))
+            raise ArgumentError(
+                "argument `axes` of `tensordot`", f"an int in [0, {min(ranks)}]", str(n)
+            )
         pair = list(range(ranks[0] - n, ranks[0])), list(range(n))
     for i, j in zip(*pair, strict=True):
         if shape1[i] != shape2[j]:
@@ -224,14 +226,14 @@ def _contracted(
 
 
 def _axes(axes: list[Any], rank: int) -> list[int]:
-    """The axes of one operand, counted from 0, if each is named once."""
+    """The axes of one operand, counted from 0; each may occur once."""
     found = [positive_axis(integer_of(a, "axes", "tensordot"), rank, "tensordot") for a in axes]
     if len(set(found)) != len(found):
         raise ArgumentError("argument `axes` of `tensordot`", "each axis once", str(axes))
     return found
 
 
-# Einstein's notation ------------------------------------------------------------------------
+# Einstein summation -------------------------------------------------------------------------
 
 
 @op(name="einsum", linear=True)
@@ -246,8 +248,8 @@ def pullback_einsum(g: Any, operands: Any, shape: Any, i: int, *, subscripts: st
     wanted = list(terms.pop(i))
     factors = [g, *(x for j, x in enumerate(operands) if j != i)]
     terms.insert(0, out)
-    # A letter that the operand has twice stands for its diagonal: the second becomes a letter of
-    # its own, tied to the first by an identity matrix.
+    # A letter that occurs twice in an operand takes its diagonal: the second one becomes a fresh
+    # letter, tied to the first by an identity matrix.
     fresh = fresh_letters(subscripts)
     for k, letter in enumerate(wanted):
         if letter in wanted[:k]:
@@ -257,7 +259,7 @@ def pullback_einsum(g: Any, operands: Any, shape: Any, i: int, *, subscripts: st
     there = "".join(terms)
     kept = [letter for letter in wanted if letter in there]
     r = _einsum(*factors, subscripts=",".join(terms) + "->" + "".join(kept))
-    # Letters that only this operand has were summed over: their cotangent is spread.
+    # Letters that occur only in this operand were summed over: broadcast their cotangent.
     r = r[tuple(slice(None) if letter in kept else None for letter in wanted)]
     full = tuple(n if m == 1 else m for n, m in zip(shape, r.shape, strict=True))
     return r if tuple(r.shape) == full else broadcast_to(r, full)
@@ -286,12 +288,12 @@ def batch_einsum(*operands: Any, subscripts: str, hidden: tuple[bool, ...]) -> A
 @face_of(_einsum)
 @whole
 def einsum(subscripts: str, /, *operands: Any) -> Any:
-    """The sum of products that subscripts describe: "ij,jk->ik" is the matrix product.
+    """The Einstein summation given by subscripts: "ij,jk->ik" is the matrix product.
 
-    A letter names an axis; letters that are missing on the right of `->` are summed over; a letter
-    twice in one operand takes its diagonal; `...` stands for any other axes, which broadcast.
-    Without `->` the result has the letters that are there once, in alphabetical order.
-    Raises `ArgumentError` for subscripts that make no sense, `ShapeError` for axes that differ.
+    A letter names an axis; letters that are missing right of `->` are summed over; a repeated
+    letter in one operand takes its diagonal; `...` stands for any other axes, which broadcast.
+    Without `->` the result has the letters that occur once, in alphabetical order.
+    Raises `ArgumentError` for invalid subscripts, `ShapeError` for axes of different lengths.
 
     >>> import numpy as np
     >>> einsum("ii->i", np.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -299,7 +301,7 @@ def einsum(subscripts: str, /, *operands: Any) -> Any:
     """
     if not isinstance(subscripts, str):
         raise ArgumentTypeError(
-            "argument `subscripts` of `einsum`", "text, such as 'ij,jk->ik'", repr(subscripts)
+            "argument `subscripts` of `einsum`", "a string such as 'ij,jk->ik'", repr(subscripts)
         )
     operands = tuple(arrays_of(*operands))
     shapes = tuple([tuple(x.shape) for x in operands])

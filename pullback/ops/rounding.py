@@ -1,7 +1,7 @@
-"""Rounding, and the two ways of handing a value on unchanged.
+"""Rounding, and two operations that return their argument unchanged.
 
-Rounding is flat: its derivative is 0 wherever it has one, and 0 is what is answered at the jumps.
-The inputs are kept all the same, for a gradient that is put in the place of that.
+Rounding is piecewise constant: its derivative is 0, also at the jumps, where it does not exist.
+Rules keep the inputs anyway, for overrides that replace the gradient.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["ceil", "floor", "identity", "round", "stop_gradient", "trunc"]
 
 @op(native="floor", elementwise=True, flat=True)
 def floor(x: Any, /) -> Any:
-    """⌊x⌋: the largest whole number not above x. Its derivative is 0.
+    """⌊x⌋: the largest integer not above x. Its derivative is 0.
 
     >>> import pullback as pb
     >>> pb.floor(pb.tensor([1.7, -1.2]))
@@ -27,7 +27,7 @@ def floor(x: Any, /) -> Any:
 
 @op(native="ceil", elementwise=True, flat=True)
 def ceil(x: Any, /) -> Any:
-    """⌈x⌉: the smallest whole number not below x. Its derivative is 0.
+    """⌈x⌉: the smallest integer not below x. Its derivative is 0.
 
     >>> import pullback as pb
     >>> pb.ceil(pb.tensor([1.2, -1.7]))
@@ -37,7 +37,7 @@ def ceil(x: Any, /) -> Any:
 
 @op(native="round", elementwise=True, flat=True)
 def round(x: Any, /) -> Any:
-    """The whole number nearest to x, the even one of two. Its derivative is 0.
+    """The nearest integer, with ties to even. Its derivative is 0.
 
     >>> import pullback as pb
     >>> pb.round(pb.tensor([0.5, 1.5, 1.7]))
@@ -57,7 +57,7 @@ def trunc(x: Any, /) -> Any:
 
 @op(elementwise=True)
 def identity(xp: Any, x: Any, /) -> Any:
-    """The values of x in a new tensor, recorded: a place to put another gradient, or a hook.
+    """The values of x in a new recorded tensor: a place to attach another gradient, or a hook.
 
     >>> import pullback as pb
     >>> pb.identity(pb.tensor([1.0, 2.0]))
@@ -72,7 +72,7 @@ def pullback_identity(g: Any) -> Any:
 
 
 def stop_gradient(x: Any, /) -> Any:
-    """The values of x, sharing memory, with no history: a constant to every derivative.
+    """The values of x, sharing memory, without history: a constant for differentiation.
 
     >>> import pullback as pb
     >>> x = pb.tensor(3.0, requires_grad=True)

@@ -1,6 +1,6 @@
-"""Running sums and products, and differences of neighbours.
+"""Cumulative sums and products, and differences of neighbours.
 
-`cumulative_prod` divides by nothing, so any number of zeros is right.
+`cumulative_prod` does not divide, so its derivative is right for any number of zeros.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["cumulative_prod", "cumulative_sum", "diff"]
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    """The sums of the first 1, 2, … entries along an axis, which 1-d arrays need not name.
+    """The cumulative sum along an axis, which is optional for 1-D x.
 
-    include_initial   begin with the sum of none, 0
+    include_initial   start with an additional 0, the sum of no entries
 
     >>> import pullback as pb
     >>> pb.cumulative_sum(pb.tensor([1.0, 2.0, 3.0]))
@@ -45,11 +45,11 @@ def batch_cumulative_sum(x: Any, *, axis: int | None, **how: Any) -> Any:
 
 
 def _rows(x: Any, axis: int | None, who: str) -> tuple[Any, int | None]:
-    """The examples, numbers as rows of one, and the axis along which each is run through."""
+    """The examples (numbers as rows of one entry), and the axis along which they accumulate."""
     x = x if len(x.shape) > 1 else expand_dims(x, axis=1)
     rank = len(x.shape) - 1
     if axis is None and rank > 1:
-        return x, None  # which the library refuses, as it does for one example
+        return x, None  # which the library rejects, as it does for one example
     return x, hidden_axes(axis or 0, rank, who)[0]
 
 
@@ -57,9 +57,9 @@ def _rows(x: Any, axis: int | None, who: str) -> tuple[Any, int | None]:
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    """The products of the first 1, 2, … entries along an axis, which 1-d arrays need not name.
+    """The cumulative product along an axis, which is optional for 1-D x.
 
-    include_initial   begin with the product of none, 1
+    include_initial   start with an additional 1, the product of no entries
 
     >>> import pullback as pb
     >>> pb.cumulative_prod(pb.tensor([1.0, 2.0, 3.0]))
@@ -105,14 +105,14 @@ def batch_cumulative_prod(x: Any, *, axis: int | None, **how: Any) -> Any:
 
 
 def products_before(x: Any) -> Any:
-    """For each entry of the last axis the product of those before it."""
+    """For each entry of the last axis, the product of the entries before it."""
     return cumulative_prod(x, axis=-1, include_initial=True)[..., :-1]
 
 
 def _recurrence(s: Any, factors: Any) -> Any:
     """The solution of s_j = g_j + factors_j s_{j+1} along the last axis, given g, in log n steps.
 
-    After each step, s_j has summed over `step` entries, and factors_j leads from j to j + step.
+    After each step, s_j includes `step` entries, and factors_j leads from j to j + step.
     """
     n, step = s.shape[-1], 1
     while step < n:
@@ -131,7 +131,7 @@ def _piece(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
 def diff(
     x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None
 ) -> Any:
-    """The differences of neighbours along an axis, taken n times; `prepend`, `append` join first.
+    """The n-th differences of neighbours along an axis, after joining `prepend` and `append` to x.
 
     >>> import pullback as pb
     >>> pb.diff(pb.tensor([1.0, 4.0, 9.0, 16.0]), n=2)

@@ -1,8 +1,8 @@
 """Sorting, searching, counting, and sets of values.
 
-Sorted values pass their cotangents back to where they came from; so do the distinct values of the
-`unique` family, to the first place of each. Positions and counts have no derivatives. Equal
-entries keep their order in `sort`, and NaNs count as larger than all numbers.
+Cotangents of sorted values go back to the entries that they came from; those of the distinct values
+of the `unique` family go to the first occurrence. Indices and counts have no derivatives. `sort`
+is stable, and NaN counts as larger than all numbers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 @op(differentiable=False)
 def argmax(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The position of the largest entry, along an axis or of all; the first of equal ones.
+    """The index of the largest entry along an axis, or of all; the first of equal ones.
 
     >>> import numpy as np
     >>> argmax(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1)
@@ -47,7 +47,7 @@ def batch_argmax(x: Any, *, axis: int | None, keepdims: bool) -> Any:
 
 @op(differentiable=False)
 def argmin(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The position of the smallest entry, along an axis or of all; the first of equal ones.
+    """The index of the smallest entry along an axis, or of all; the first of equal ones.
 
     >>> import numpy as np
     >>> argmin(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1)
@@ -62,7 +62,7 @@ def batch_argmin(x: Any, *, axis: int | None, keepdims: bool) -> Any:
 
 
 def _position(search: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
-    """`argmax` or `argmin` of each example, where the axis of the examples is in front."""
+    """`argmax` or `argmin` of each example, with the batch axis in front."""
     shape = tuple(x.shape)
     axes = seen_axes(x, axis, search.__name__)
     if len(axes) == 1:
@@ -72,7 +72,7 @@ def _position(search: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
 
 
 def _backwards(ndim: int, axis: int) -> tuple[Any, ...]:
-    """An index that turns an axis around."""
+    """An index that reverses an axis."""
     return (slice(None),) * positive_axis(axis, ndim, "sort") + (slice(None, None, -1),)
 
 
@@ -80,7 +80,7 @@ def _backwards(ndim: int, axis: int) -> tuple[Any, ...]:
 def sort(
     xp: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Any:
-    """The entries in rising (or falling) order along an axis.
+    """The entries sorted along an axis, in ascending (or descending) order; stable.
 
     >>> import numpy as np
     >>> sort(np.array([2.0, 3.0, 1.0]), descending=True)
@@ -113,9 +113,9 @@ def batch_sort(x: Any, *, axis: int, **how: Any) -> Any:
 def argsort(
     xp: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Any:
-    """The positions that put the entries along an axis in rising (or falling) order.
+    """The indices that sort the entries along an axis in ascending (or descending) order.
 
-    Equal entries keep their order, in a falling one too.
+    Equal entries keep their order, also in descending order.
 
     >>> import numpy as np
     >>> argsort(np.array([2.0, 3.0, 1.0, 3.0]), descending=True)
@@ -136,9 +136,9 @@ def batch_argsort(x: Any, *, axis: int, **how: Any) -> Any:
 def top_k(
     x: Any, k: int, /, *, axis: int = -1, mode: str = "largest"
 ) -> tuple[Any, Any]:
-    """The k largest (or smallest) entries along an axis, best first, and their positions.
+    """The k largest (or smallest) entries along an axis, best first, and their indices.
 
-    Raises `ArgumentError` for another mode, and for a k that is not between 0 and the length.
+    Raises `ArgumentError` for another mode, and for k outside [0, length].
 
     >>> import numpy as np
     >>> values, positions = top_k(np.array([2.0, 3.0, 1.0]), 2)
@@ -152,13 +152,15 @@ def top_k(
     ndim = len(x.shape)
     axis = positive_axis(axis, ndim, "top_k")
     if not 0 <= k <= x.shape[axis]:
-        raise ArgumentError("argument `k` of `top_k`", f"0 to {x.shape[axis]}", str(k))
+        raise ArgumentError(
+            "argument `k` of `top_k`", f"an integer in [0, {x.shape[axis]}]", str(k)
+        )
     order = argsort(x, axis=axis, descending=mode == "largest")
     first = getitem(order, (slice(None),) * axis + (slice(0, k),))
     return take_along_axis(x, first, axis=axis), first
 
 
-# Looking values up --------------------------------------------------------------------------
+# Looking up values --------------------------------------------------------------------------
 
 
 @op(name="searchsorted", differentiable=False)
@@ -178,8 +180,8 @@ def batch_searchsorted(x1: Any, x2: Any, *, side: str, hidden: tuple[bool, ...])
 def _bisected(x1: Any, x2: Any, side: str) -> Any:
     """`searchsorted` of each row of x2 in the same row of x1, all at once, in log n steps.
 
-    As many entries of x1 stand before an entry of x2 as these steps, each half of the one before
-    and taken only where it leads past none but such entries, add up to. NaN is the largest number.
+    Binary search for the number of entries of x1 that go before an entry of x2: each step is half
+    the previous one, and is taken only if it passes such entries alone. NaN is the largest number.
     """
     n = x1.shape[1]
     found = zeros_like(x2, dtype=int)
@@ -201,10 +203,10 @@ def _less(x1: Any, x2: Any) -> Any:
 def searchsorted(
     x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None
 ) -> Any:
-    """Where each entry of x2 would have to be put into the sorted x1 to keep it sorted.
+    """The indices at which to insert the entries of x2 into sorted x1 so that it stays sorted.
 
-    side    before ("left") or after ("right") entries that are equal to it
-    sorter  positions that sort x1, when it is not sorted itself
+    side    insert before ("left") or after ("right") equal entries
+    sorter  indices that sort x1, if it is not sorted itself
     Raises `ArgumentError` for another side.
 
     >>> import numpy as np
@@ -220,9 +222,9 @@ def searchsorted(
 
 @whole
 def nonzero(x: Any, /) -> tuple[Any, ...]:
-    """The positions of the entries that are not zero: an array of indices for each axis.
+    """The indices of the nonzero entries: a tuple with one index array per axis.
 
-    Raises `ShapeError` for a number.
+    Raises `ShapeError` for a number (an array without axes).
 
     >>> import numpy as np
     >>> nonzero(np.array([0.0, 3.0, 4.0]))
@@ -235,15 +237,17 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 
 def _alone(x: Any, who: str) -> Any:
-    """The raw array of something whose result has as many entries as its values say."""
+    """The raw array for a function whose result has a length that depends on values."""
     data = raw(to_array(x))
     if data.__class__ is Symbol:
-        raise SymbolError(f"`{who}`", "values, as they say how long the result is", "a symbol")
+        raise SymbolError(
+            f"`{who}`", "known values, because they decide the length of the result", "a symbol"
+        )
     if data.__class__ is Batched:
         raise BatchedValueError(
             f"`{who}` inside vmap", "a result of one shape for all examples",
-            "one whose length depends on the values", "use where, or take it out of the function "
-            "that vmap maps",
+            "one whose length depends on the values",
+            "use where, or call it outside the function that vmap maps",
         )
     return data
 
@@ -277,7 +281,7 @@ def batch_isin(x1: Any, x2: Any, *, invert: bool, hidden: tuple[bool, ...]) -> A
 
 
 class UniqueAll(NamedTuple):
-    """What `unique_all` answers."""
+    """The result of `unique_all`."""
 
     values: Any
     indices: Any
@@ -286,14 +290,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What `unique_counts` answers."""
+    """The result of `unique_counts`."""
 
     values: Any
     counts: Any
 
 
 class UniqueInverse(NamedTuple):
-    """What `unique_inverse` answers."""
+    """The result of `unique_inverse`."""
 
     values: Any
     inverse_indices: Any
@@ -301,7 +305,7 @@ class UniqueInverse(NamedTuple):
 
 @whole
 def unique_all(x: Any, /) -> UniqueAll:
-    """The distinct entries in rising order, where each is first, which each entry is, how many.
+    """The sorted distinct entries, their first indices, the inverse indices, and the counts.
 
     Every NaN is distinct from the others.
 
@@ -319,7 +323,7 @@ def unique_all(x: Any, /) -> UniqueAll:
 
 
 def unique_counts(x: Any, /) -> UniqueCounts:
-    """The distinct entries in rising order, and how often each is there.
+    """The sorted distinct entries, and how often each occurs.
 
     >>> import numpy as np
     >>> unique_counts(np.array([2.0, 1.0, 2.0])).values
@@ -330,7 +334,7 @@ def unique_counts(x: Any, /) -> UniqueCounts:
 
 
 def unique_inverse(x: Any, /) -> UniqueInverse:
-    """The distinct entries in rising order, and for each entry which of them it is.
+    """The sorted distinct entries, and for each entry of x its index among them.
 
     >>> import numpy as np
     >>> unique_inverse(np.array([2.0, 1.0, 2.0])).inverse_indices
@@ -341,7 +345,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
 
 
 def unique_values(x: Any, /) -> Any:
-    """The distinct entries in rising order.
+    """The sorted distinct entries.
 
     >>> import numpy as np
     >>> unique_values(np.array([2.0, 1.0, 2.0]))
@@ -351,5 +355,5 @@ def unique_values(x: Any, /) -> Any:
 
 
 def _like(x: Any, data: Any) -> Any:
-    """A raw array as a Tensor of x's class, if x is a Tensor."""
+    """A raw array; as a Tensor of x's class if x is a Tensor."""
     return wrap(x._out, data) if isinstance(x, Tensor) else data

@@ -1,7 +1,8 @@
-"""Selecting: `where`, the larger and smaller of two, and `clip`.
+"""Elementwise selection: `where`, `maximum`, `minimum` and `clip`.
 
 Kinks: where the arguments of `maximum` and `minimum` tie, each receives half of the cotangent; a
-NaN is propagated, and both receive the whole. `clip` has derivative 1 in `x` at its bounds too.
+NaN is propagated, and both receive the whole cotangent. `clip` has derivative 1 in `x` at its
+bounds, too.
 """
 
 from __future__ import annotations
@@ -98,11 +99,11 @@ def pullback_clip_max(g: Any, x: Any, min: Any, max: Any) -> Any:
 
 @face_of(_clip)
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """x with entries below `min` raised to it and entries above `max` lowered to it.
+    """x clamped to [min, max].
 
-    The bounds are numbers or arrays that broadcast with x; None is no bound. Where `min` is above
-    `max` the answer is `max`. The derivative in x is 1 between the bounds and at them, 0 outside
-    and for NaN; a bound has derivative 1 where it is the answer instead of x.
+    The bounds are numbers or arrays that broadcast with x; None is no bound. Where `min` exceeds
+    `max` the result is `max`. The derivative in x is 1 between the bounds and at them, 0 outside
+    and for NaN; the derivative in a bound is 1 where the result is that bound and not x.
 
     >>> import numpy as np
     >>> clip(np.array([-2.0, 0.5, 2.0]), -1.0, 1.0)
@@ -115,7 +116,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
 
 
 def _range(data: Any) -> tuple[Any, Any]:
-    """Bounds that bound nothing."""
+    """Bounds that have no effect."""
     if not hasattr(data, "dtype") or is_inexact(data):
         return -inf, inf
     limits = namespace(data).iinfo(data.dtype)

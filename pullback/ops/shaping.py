@@ -1,7 +1,7 @@
-"""Shaping: the same entries in another shape or order, or repeated.
+"""Changing shapes: reshape, reorder, repeat.
 
-Where the library can, `reshape`, `permute_dims`, `matrix_transpose`, `expand_dims`, `squeeze`,
-`broadcast_to`, `flip` and what is made of them share the memory of their argument.
+Where the library allows it, `reshape`, `permute_dims`, `matrix_transpose`, `expand_dims`,
+`squeeze`, `broadcast_to`, `flip` and their compositions return views.
 """
 
 from __future__ import annotations
@@ -28,16 +28,18 @@ __all__ = [
 
 
 def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
-    """An axis, or several, or None for all, counted from the front.
+    """One or several axes, or None for all, as a tuple counted from the front.
 
-    Raises `PositionError` for one that is not there, `ArgumentError` for one named twice.
+    Raises `PositionError` for an axis out of range, `ArgumentError` for a repeated one.
     """
     if axis is None:
         return tuple(range(rank))
     given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     for a in given:
         if not -rank <= a < rank:
-            raise PositionError(f"argument `axis` of `{who}`", f"an axis of {rank}", str(a))
+            raise PositionError(
+                f"argument `axis` of `{who}`", f"an axis in [-{rank}, {rank})", str(a)
+            )
     found = tuple(a + rank if a < 0 else a for a in given)
     if len(set(found)) != len(found):
         raise ArgumentError(f"argument `axis` of `{who}`", "each axis once", str(axis))
@@ -45,7 +47,7 @@ def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
 
 
 def hidden_axes(axis: Any, rank: int, who: str) -> tuple[int, ...]:
-    """The same, counted past a hidden axis in front."""
+    """The same, shifted by one hidden axis in front."""
     return tuple([a + 1 for a in axes_of(axis, rank, who)])
 
 
@@ -54,9 +56,9 @@ def hidden_axes(axis: Any, rank: int, who: str) -> tuple[int, ...]:
 
 @op(view=True, linear=True)
 def reshape(xp: Any, x: Any, /, shape: Any, *, copy: Any = None) -> Any:
-    """The same entries, in the same (row-major) order, in another shape; one length may be -1.
+    """The same entries, in row-major order, in another shape; one length may be -1.
 
-    copy   True: never share memory; False: an error rather than a copy; None: share if possible
+    copy   True: always copy; False: raise an error if a copy is needed; None: share if possible
 
     >>> import numpy as np
     >>> reshape(np.array([1.0, 2.0, 3.0, 4.0]), (2, -1))
@@ -75,7 +77,7 @@ def pullback_reshape(g: Any, shape: Any) -> Any:
 def batch_reshape(x: Any, *, shape: Any, copy: Any) -> Any:
     lengths = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     known = math.prod(n for n in lengths if n != -1)
-    if known and lengths.count(-1) == 1:  # of an example, as there may be none
+    if known and lengths.count(-1) == 1:  # take it from one example: there may be no examples
         rest = math.prod(x.shape[1:]) // known
         lengths = tuple(rest if n == -1 else n for n in lengths)
     return reshape(x, (x.shape[0], *lengths), copy=copy)
@@ -83,7 +85,7 @@ def batch_reshape(x: Any, *, shape: Any, copy: Any) -> Any:
 
 @op(view=True, linear=True)
 def expand_dims(xp: Any, x: Any, /, axis: Any = 0) -> Any:
-    """An axis of length 1 put in at `axis`, or one at each of several positions of the result.
+    """x with axes of length 1 inserted, at one or several positions of the result.
 
     >>> import numpy as np
     >>> expand_dims(np.array([1.0, 2.0]), axis=(0, -1)).shape
@@ -105,7 +107,7 @@ def batch_expand_dims(x: Any, *, axis: Any) -> Any:
 
 @op(view=True, linear=True)
 def squeeze(xp: Any, x: Any, /, axis: Any) -> Any:
-    """One or several axes of length 1 taken out.
+    """x without one or several axes of length 1.
 
     >>> import numpy as np
     >>> squeeze(np.ones((1, 3, 1)), axis=(0, -1)).shape
@@ -125,7 +127,7 @@ def batch_squeeze(x: Any, *, axis: Any) -> Any:
 
 
 def ravel(x: Any, /) -> Any:
-    """All entries in one axis, in row-major order.
+    """All entries as one axis, in row-major order.
 
     >>> import numpy as np
     >>> ravel(np.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -136,7 +138,7 @@ def ravel(x: Any, /) -> Any:
 
 @op(view=True, linear=True)
 def permute_dims(xp: Any, x: Any, /, axes: Any) -> Any:
-    """The axes in another order: axis k of the result is axis `axes[k]` of `x`.
+    """x with its axes permuted: axis k of the result is axis `axes[k]` of x.
 
     >>> import numpy as np
     >>> permute_dims(np.ones((2, 3, 4)), (2, 0, 1)).shape
@@ -150,7 +152,7 @@ def pullback_permute_dims(g: Any, *, axes: Any) -> Any:
     rank = len(axes)
     inverse = [0] * rank
     for k, axis in enumerate(axes):
-        inverse[axis] = k  # a negative axis finds its place by itself
+        inverse[axis] = k  # a negative axis works too, as a list index
     return permute_dims(g, tuple(inverse))
 
 
@@ -161,7 +163,7 @@ def batch_permute_dims(x: Any, *, axes: Any) -> Any:
 
 @op(view=True, linear=True)
 def matrix_transpose(xp: Any, x: Any, /) -> Any:
-    """The last two axes exchanged.
+    """x with the last two axes swapped.
 
     >>> import numpy as np
     >>> matrix_transpose(np.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -176,7 +178,7 @@ def matrix_transpose(xp: Any, x: Any, /) -> Any:
 def _no_matrix(shape: tuple[int, ...]) -> ShapeError:
     return ShapeError(
         "`matrix_transpose`", "at least two axes", f"shape {tuple(shape)}",
-        "put an axis in with expand_dims",
+        "insert an axis with expand_dims",
     )
 
 
@@ -194,7 +196,7 @@ def batch_matrix_transpose(x: Any) -> Any:
 
 @whole
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
-    """Some axes moved to other places; the others keep their order.
+    """x with some axes moved to other positions; the others keep their order.
 
     >>> import numpy as np
     >>> moveaxis(np.ones((2, 3, 4)), 0, -1).shape
@@ -205,7 +207,7 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
     places = axes_of(destination, rank, "moveaxis")
     if len(sources) != len(places):
         raise ArgumentError(
-            "`moveaxis`", f"{len(sources)} destinations, one for each source", f"{len(places)}"
+            "`moveaxis`", f"{len(sources)} destinations, one per source", f"{len(places)}"
         )
     order = [axis for axis in range(rank) if axis not in sources]
     for place, axis in sorted(zip(places, sources, strict=True)):
@@ -215,7 +217,7 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 
 @whole
 def swapaxes(x: Any, axis1: int, axis2: int, /) -> Any:
-    """Two axes exchanged.
+    """x with two axes swapped.
 
     >>> import numpy as np
     >>> swapaxes(np.ones((2, 3, 4)), 0, 2).shape
@@ -230,7 +232,7 @@ def swapaxes(x: Any, axis1: int, axis2: int, /) -> Any:
 
 @op(view=True, linear=True)
 def broadcast_to(xp: Any, x: Any, /, shape: Any) -> Any:
-    """x stretched to a shape: a view in which entries stand more than once, not to be written to.
+    """x broadcast to a shape: a view with repeated memory, so do not write to it.
 
     >>> import numpy as np
     >>> broadcast_to(np.array([1.0, 2.0]), (2, 2))
@@ -252,16 +254,16 @@ def batch_broadcast_to(x: Any, *, shape: Any) -> Any:
 
 
 def with_rank(x: Any, rank: int) -> Any:
-    """x with axes of length 1 behind its first, until it has so many."""
+    """x with axes of length 1 inserted after the first, until it has `rank` axes."""
     missing = rank - len(x.shape)
     return reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if missing > 0 else x
 
 
 @whole
 def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
-    """The arrays, each stretched to the shape that they have together; views, in a tuple.
+    """The arrays broadcast to their common shape; views, in a tuple.
 
-    With a Tensor among them, all become Tensors.
+    If one is a Tensor, all become Tensors.
 
     >>> import numpy as np
     >>> [a.shape for a in broadcast_arrays(np.ones(3), np.ones((2, 1)))]
@@ -276,7 +278,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that arrays of some shapes have together; `ShapeError` where they do not fit.
+    """The broadcast shape of some shapes; `ShapeError` if they do not broadcast.
 
     >>> broadcast_shapes((3,), (2, 1), ())
     (2, 3)
@@ -286,7 +288,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 @op(view=True, linear=True)
 def flip(xp: Any, x: Any, /, *, axis: Any = None) -> Any:
-    """The entries in reverse order along one axis, several, or all.
+    """x with the entries reversed along one axis, several, or all.
 
     >>> import numpy as np
     >>> flip(np.array([1.0, 2.0, 3.0]))
@@ -310,7 +312,7 @@ def batch_flip(x: Any, *, axis: Any) -> Any:
 
 @op(linear=True)
 def roll(xp: Any, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
-    """The entries moved on by `shift` along an axis, those at its end coming in at its start.
+    """x with the entries shifted cyclically by `shift` along an axis.
 
     Several axes take a tuple of shifts, or one for all; None rolls the flattened array.
 
@@ -335,7 +337,7 @@ def batch_roll(x: Any, *, shift: Any, axis: Any) -> Any:
 
 
 def _flat(x: Any) -> Any:
-    """All axes but the first in one."""
+    """All axes except the first, merged into one."""
     return reshape(x, (x.shape[0], math.prod(x.shape[1:])))
 
 
@@ -359,14 +361,14 @@ def pullback_tile(g: Any, shape: Any, *, repetitions: tuple[int, ...]) -> Any:
 
 @_tile.batching
 def batch_tile(x: Any, *, repetitions: tuple[int, ...]) -> Any:
-    return _tile(with_rank(x, len(repetitions) + 1), repetitions)  # filled up with ones in front
+    return _tile(with_rank(x, len(repetitions) + 1), repetitions)  # shape padded with ones in front
 
 
 @face_of(_tile)
 def tile(x: Any, repetitions: Any, /) -> Any:
-    """x laid side by side, `repetitions[k]` times along axis k.
+    """x repeated as a whole, `repetitions[k]` times along axis k.
 
-    The shorter of shape and repetitions is filled up in front with ones.
+    The shorter of shape and repetitions is padded with ones in front.
 
     >>> import numpy as np
     >>> tile(np.array([1.0, 2.0]), (2, 2))
@@ -397,7 +399,7 @@ def batch_repeat(x: Any, *, repeats: int, axis: Any) -> Any:
 
 
 def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The lengths up to an axis, itself included, and those behind it."""
+    """The lengths up to and including an axis, and those after it."""
     end = axis % len(shape) + 1
     return tuple(shape[:end]), tuple(shape[end:])
 
@@ -405,9 +407,9 @@ def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int,
 @face_of(_repeat)
 @whole
 def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
-    """Each entry along an axis, `repeats` times in a row; None flattens first.
+    """Each entry along an axis repeated `repeats` times; None flattens first.
 
-    `repeats` is an integer, or an array of one for each position along the axis.
+    `repeats` is an int, or an array of one int per entry along the axis.
 
     >>> import numpy as np
     >>> repeat(np.array([1.0, 2.0]), 2)
@@ -422,7 +424,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
     if tags_of(getattr(counts, "shape", ())):
         raise BatchedValueError(
             "argument `repeats` of `repeat` inside vmap", "the same for all examples",
-            "others for each, which would give results of other lengths",
+            "repeats that differ between examples, which would give results of different lengths",
         )
     if not getattr(counts, "shape", ()):
         return _repeat(x, int(counts), axis=axis)

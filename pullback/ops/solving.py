@@ -1,4 +1,4 @@
-"""Inverses, and what solves linear systems: of triangular matrices, and by least squares.
+"""Inverses, least squares and triangular systems.
 
 `solve` is in `linalg.py`.
 """
@@ -21,9 +21,9 @@ __all__ = ["inv", "lstsq", "pinv", "triangular_solve"]
 
 @op
 def inv(xp: Any, x: Any, /) -> Any:
-    """The inverse of square matrices. To solve a system, `solve` is quicker and more exact.
+    """The inverse of square matrices. To solve a system, `solve` is faster and more accurate.
 
-    Raises `SingularMatrixError` where one has none, `ShapeError` for what is not square.
+    Raises `SingularMatrixError` for a singular matrix, `ShapeError` unless x is square.
 
     >>> import numpy as np
     >>> inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
@@ -58,7 +58,7 @@ def _pinv(xp: Any, x: Any, /, *, rtol: Any) -> Any:
 
 @_pinv.pullback("x")
 def pullback_pinv(g: Any, x: Any, out: Any) -> Any:
-    # The second and third part are in the null spaces; they are 0 for regular matrices.
+    # The second and third terms lie in the null spaces; they are 0 for regular matrices.
     turned, adjoint = g.mT, conj(out.mT)
     left = matmul(matmul(turned - matmul(x, matmul(out, turned)), out), adjoint)
     right = matmul(adjoint, matmul(out, turned - matmul(matmul(turned, out), x)))
@@ -81,13 +81,13 @@ def batch_pinv(x: Any, *, rtol: Any) -> Any:
 @face_of(_pinv)
 @whole
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
-    """The pseudo-inverse of Moore and Penrose: n x m, of matrices of m x n.
+    """The Moore-Penrose pseudo-inverse, of shape (…, n, m) for x of shape (…, m, n).
 
-    rtol   singular values up to this, times the largest, count as 0; a number, or one for each
-           matrix; None for max(m, n) times the precision of the dtype
-    The derivative is that among matrices of the same rank. Where a rank is not full, it jumps in
-    every neighbourhood, and the pseudo-inverse with it.
-    Raises `ShapeError` for what are no matrices, and an `rtol` that does not fit the stack,
+    rtol   singular values up to rtol times the largest count as 0; a number, or one per matrix;
+           default max(m, n) times the eps of the dtype
+    The derivative is that among matrices of the same rank. At a matrix without full rank the
+    pseudo-inverse is discontinuous, because nearby matrices have higher rank.
+    Raises `ShapeError` if x has fewer than two axes or `rtol` does not broadcast to the stack,
     `ConvergenceError` for entries that are NaN or infinite.
 
     >>> import numpy as np
@@ -101,12 +101,12 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
 
 @whole
 def lstsq(a: Any, b: Any, /, *, rtol: Any = None) -> Any:
-    """The x for which the norm of a @ x - b is smallest.
+    """The least-squares solution: the x that minimises the norm of a @ x - b.
 
-    b      one vector where it has one axis, for every matrix; else matrices, a column a right side
+    b      a vector if it has one axis, used for every matrix; else matrices of columns
     rtol   as for `pinv`
-    Where several x do (a has not full column rank), the one of smallest norm, whose derivative is
-    that among matrices of the same rank. Raises `ShapeError` for shapes that do not fit.
+    If several x do (a does not have full column rank), the one of smallest norm, with the
+    derivative among matrices of the same rank. Raises `ShapeError` for shapes that do not match.
 
     >>> import numpy as np
     >>> lstsq(np.array([[1.0], [1.0]]), np.array([1.0, 3.0]))
@@ -125,7 +125,7 @@ def lstsq(a: Any, b: Any, /, *, rtol: Any = None) -> Any:
 def _triangular_solve(
     xp: Any, a: Any, b: Any, /, *, lower: bool, unit_diagonal: bool
 ) -> Any:
-    if lower:  # the same, backwards; of upper ones a general solver has nothing to eliminate
+    if lower:  # reverse to upper: a general solver has nothing to eliminate in an upper triangle
         a, b = xp.flip(a, axis=(-2, -1)), xp.flip(b, axis=-2)
     a = xp.triu(a, k=int(unit_diagonal))
     x = xp.linalg.solve(a + xp.eye(a.shape[-1], dtype=a.dtype) if unit_diagonal else a, b)
@@ -166,7 +166,7 @@ def batch_triangular_solve(a: Any, b: Any, *, hidden: tuple[bool, ...], **how: A
 
 
 def _part(x: Any, lower: bool, unit_diagonal: bool) -> Any:
-    """The entries of a triangular matrix that are read."""
+    """The entries of a triangular matrix that the solution uses."""
     return tril(x, k=-int(unit_diagonal)) if lower else triu(x, k=int(unit_diagonal))
 
 
@@ -177,11 +177,11 @@ def triangular_solve(
 ) -> Any:
     """The solution x of a @ x = b, for triangular matrices a; leading axes broadcast.
 
-    b               one vector where it has one axis, for every matrix; else matrices
+    b               a vector if it has one axis, used for every matrix; else matrices
     lower           a is lower triangular; else upper
-    unit_diagonal   the diagonal of a is taken to be ones
+    unit_diagonal   take the diagonal of a to be ones
     Entries of a that are not read (the other triangle, a unit diagonal) have derivative 0.
-    Raises `SingularMatrixError` for a 0 on the diagonal, `ShapeError` for shapes that do not fit.
+    Raises `SingularMatrixError` for a 0 on the diagonal, `ShapeError` for shapes that do not match.
 
     >>> import numpy as np
     >>> triangular_solve(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([3.0, 4.0]))

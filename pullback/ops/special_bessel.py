@@ -1,8 +1,8 @@
-"""Bessel functions of the first kind, as SciPy names and computes them, and sinc, which is one.
+"""Bessel functions of the first kind, with SciPy's names and values, and sinc, which is one.
 
-Derivatives come from the neighbouring orders, of which the mean has no singular point at 0. The
-scaled ones (`i0e`, `ive`) have the factor exp(-|x|), whose slope at 0 is taken to be 0. Orders
-have no rule: to track one is an error once its derivative is asked for.
+Derivatives come from the neighbouring orders; their mean has no singularity at 0. The scaled
+functions (`i0e`, `ive`) have the factor exp(-|x|), whose derivative at 0 is taken to be 0. There is
+no rule for derivatives in the order: requesting one raises `NotDifferentiableError`.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ def partial_i1e(x: Any, out: Any) -> Any:
 
 @op(native="iv", elementwise=True)
 def iv(v: Any, x: Any, /) -> Any:
-    """The modified Bessel function of order v; at negative x for whole orders only.
+    """The modified Bessel function of the first kind of order v; x < 0 needs an integer order.
 
-    The derivative in x is (I(v - 1, x) + I(v + 1, x)) / 2. Raises `NotDifferentiableError` where
-    one in v is asked for.
+    The derivative in x is (I(v - 1, x) + I(v + 1, x)) / 2. Raises `NotDifferentiableError` if the
+    derivative in v is requested.
 
     >>> import pullback as pb
     >>> pb.special.iv(2, pb.tensor([0.0, 1.0]))
@@ -155,10 +155,10 @@ def partial_j1(x: Any) -> Any:
 
 @op(native="jv", elementwise=True)
 def jv(v: Any, x: Any, /) -> Any:
-    """The Bessel function of order v, of which `jn` is another name; see `iv`.
+    """The Bessel function of the first kind of order v; x < 0 as in `iv`. Alias: `jn`.
 
-    The derivative in x is (J(v - 1, x) - J(v + 1, x)) / 2. Raises `NotDifferentiableError` where
-    one in v is asked for.
+    The derivative in x is (J(v - 1, x) - J(v + 1, x)) / 2. Raises `NotDifferentiableError` if the
+    derivative in v is requested.
 
     >>> import pullback as pb
     >>> pb.special.jv(2, pb.tensor([0.0, 1.0]))
@@ -178,10 +178,10 @@ def partial_jv_x(v: Any, x: Any) -> Any:
 
 @op(native="spherical_jn", elementwise=True)
 def spherical_jn(n: Any, x: Any, /) -> Any:
-    """The spherical Bessel function of whole order n ≥ 0, √(π / 2x) J(n + 1/2, x), for real x.
+    """The spherical Bessel function of integer order n ≥ 0, √(π / 2x) J(n + 1/2, x), for real x.
 
     The derivative in x is (n j(n - 1, x) - (n + 1) j(n + 1, x)) / (2n + 1). The result has the
-    dtype of x. Raises `NotDifferentiableError` where a derivative in n is asked for.
+    dtype of x. Raises `NotDifferentiableError` if the derivative in n is requested.
 
     >>> import pullback as pb
     >>> pb.special.spherical_jn(1, pb.tensor([0.0, 1.0]))
@@ -196,12 +196,12 @@ def pullback_spherical_jn_n(g: Any) -> Any:
 
 @spherical_jn.partial("x")
 def partial_spherical_jn_x(n: Any, x: Any) -> Any:
-    below = spherical_jn(n - where(n > 0, 1, 0), x)  # of no weight where n is 0
+    below = spherical_jn(n - where(n > 0, 1, 0), x)  # has weight 0 where n is 0
     return (below * n - spherical_jn(n + 1, x) * (n + 1)) / (2 * n + 1)
 
 
 def sinc(x: Any, /) -> Any:
-    """sin(πx) / (πx), and 1 at 0. The derivative is -π j(1, πx): accurate near 0, and 0 there.
+    """sin(πx) / (πx), and 1 at 0. The derivative -π j(1, πx) is accurate near 0, and 0 at 0.
 
     >>> import pullback as pb
     >>> pb.special.sinc(pb.tensor([0.0, 0.5]))

@@ -1,8 +1,8 @@
-"""Bessel functions of the second kind: Y, and the modified K, as SciPy names and computes them.
+"""Bessel functions of the second kind: Y, and the modified K, with SciPy's names and values.
 
-They are for x ≥ 0, infinite at 0, and NaN below. Derivatives come from the neighbouring orders,
-as in `special_bessel.py`; at 0 they are infinite, and a zero cotangent stays zero. Orders have no
-rule.
+They are defined for x > 0, infinite at 0, and NaN for x < 0. Derivatives come from the neighbouring
+orders, as in `special_bessel.py`; at 0 they are infinite, and a zero cotangent stays zero. There
+is no rule for derivatives in the order.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def pullback_y1(g: Any, x: Any) -> Any:
 
 @op(native="yv", elementwise=True)
 def yv(v: Any, x: Any, /) -> Any:
-    """The Bessel function of the second kind of order v, for x ≥ 0; `yn` is another name of it.
+    """The Bessel function of the second kind of order v, for x ≥ 0. Alias: `yn`.
 
-    The derivative in x is (Y(v - 1, x) - Y(v + 1, x)) / 2. Raises `NotDifferentiableError` where
-    one in v is asked for.
+    The derivative in x is (Y(v - 1, x) - Y(v + 1, x)) / 2. Raises `NotDifferentiableError` if the
+    derivative in v is requested.
 
     >>> import pullback as pb
     >>> pb.special.yv(2, pb.tensor([0.0, 1.0]))
@@ -71,7 +71,7 @@ def pullback_yv_x(g: Any, v: Any, x: Any) -> Any:
 
 
 def _slope(v: Any, below: Any, above: Any) -> Any:
-    """(below - above) / 2; where both are infinite, the one of the larger order is."""
+    """(below - above) / 2; where both are infinite, the one of the larger order decides."""
     both = isinf(below) & isinf(above)
     return (where(both & (v > 0), 0, below) - where(both & (v < 0), 0, above)) / 2
 
@@ -138,10 +138,10 @@ def pullback_k1e(g: Any, x: Any, out: Any) -> Any:
 
 @op(native="kv", elementwise=True)
 def kv(v: Any, x: Any, /) -> Any:
-    """The modified Bessel function of the second kind of order v, for x ≥ 0.
+    """The modified Bessel function of the second kind of order v, for x ≥ 0. Alias: `kn`.
 
-    `kn` is another name of it. The derivative in x is -(K(v - 1, x) + K(v + 1, x)) / 2. Raises
-    `NotDifferentiableError` where one in v is asked for.
+    The derivative in x is -(K(v - 1, x) + K(v + 1, x)) / 2. Raises `NotDifferentiableError` if the
+    derivative in v is requested.
 
     >>> import pullback as pb
     >>> pb.special.kv(2, pb.tensor([0.0, 1.0]))
@@ -180,5 +180,5 @@ def pullback_kve_x(g: Any, v: Any, x: Any, out: Any) -> Any:
 
 
 def _scaled(out: Any, fall: Any) -> Any:
-    """out - fall, of which the latter is the larger where both are infinite."""
+    """out - fall; where both are infinite, fall is the larger."""
     return where(isinf(out), 0, out) - fall

@@ -1,9 +1,9 @@
-"""Logarithms weighted with what may be zero: xlogy, entropies, divergences, logit.
+"""Logarithms with weights that may be zero: xlogy, entropies, divergences, logit.
 
-A zero weight makes a product 0 whatever the logarithm is, and so a zero cotangent stays zero.
-Where both arguments are 0 the derivatives of xlogy are 0; those of rel_entr are 0 too, and those
-of kl_div are 0 and 1: its value along x = 0 is y. At x = 0 alone the slopes of entr, rel_entr and
-kl_div in x are infinite. Outside the domain, where the entropies are infinite, slopes are NaN.
+A zero weight makes the product 0 even where the logarithm is infinite, and a zero cotangent stays
+zero. Where both arguments are 0, the derivatives of xlogy and rel_entr are 0; those of kl_div are
+0 and 1, because its value along x = 0 is y. Where only x is 0, the derivatives of entr, rel_entr
+and kl_div in x are infinite. Outside the domain, where the entropies are infinite, they are NaN.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _log_ratio(g: Any, x: Any, y: Any) -> Any:
 
 @op(native="logit", elementwise=True)
 def logit(x: Any, /) -> Any:
-    """log(x / (1 - x)), for x from 0 to 1. The derivative is 1 / (x (1 - x)).
+    """log(x / (1 - x)), for x in [0, 1]. The derivative is 1 / (x (1 - x)).
 
     >>> import pullback as pb
     >>> pb.special.logit(pb.tensor([0.0, 0.5, 1.0]))

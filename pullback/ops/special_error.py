@@ -1,4 +1,4 @@
-"""The inverse error functions, and the normal distribution function: its logarithm, its inverse.
+"""Inverse error functions; the normal distribution function, its logarithm and its inverse.
 
 At the ends of the domains of the inverses the derivative is infinite, and a zero cotangent stays
 zero.
@@ -22,7 +22,7 @@ _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 @op(native="erfinv", elementwise=True)
 def erfinv(x: Any, /) -> Any:
-    """The inverse of erf, for x from -1 to 1. The derivative is √π/2 exp(out²).
+    """The inverse of erf, for x in [-1, 1]. The derivative is √π/2 exp(out²).
 
     >>> import pullback as pb
     >>> pb.special.erfinv(pb.tensor([-1.0, 0.0, 0.5]))
@@ -37,7 +37,7 @@ def pullback_erfinv(g: Any, out: Any) -> Any:
 
 @op(native="erfcinv", elementwise=True)
 def erfcinv(x: Any, /) -> Any:
-    """The inverse of erfc, for x from 0 to 2. The derivative is -√π/2 exp(out²).
+    """The inverse of erfc, for x in [0, 2]. The derivative is -√π/2 exp(out²).
 
     >>> import pullback as pb
     >>> pb.special.erfcinv(pb.tensor([0.0, 0.5]))
@@ -67,7 +67,7 @@ def partial_ndtr(x: Any) -> Any:
 
 @op(native="ndtri", elementwise=True)
 def ndtri(x: Any, /) -> Any:
-    """The inverse of ndtr, for x from 0 to 1. The derivative is √(2π) exp(out²/2).
+    """The inverse of ndtr, for x in [0, 1]. The derivative is √(2π) exp(out²/2).
 
     >>> import pullback as pb
     >>> pb.special.ndtri(pb.tensor([0.0, 0.5, 0.975]))
@@ -82,9 +82,9 @@ def pullback_ndtri(g: Any, out: Any) -> Any:
 
 @op(native="log_ndtr", elementwise=True)
 def log_ndtr(x: Any, /) -> Any:
-    """log Φ(x), far below too, where Φ(x) is 0 in floating point.
+    """log Φ(x), accurate also for very negative x, where Φ(x) underflows.
 
-    The derivative is φ(x) / Φ(x), about -x far below: it does not overflow either.
+    The derivative is φ(x) / Φ(x), about -x for very negative x; it does not overflow.
 
     >>> import pullback as pb
     >>> pb.special.log_ndtr(pb.tensor([-100.0, 0.0]))
@@ -99,7 +99,7 @@ def partial_log_ndtr(x: Any) -> Any:
 
 @op(native="hazard", elementwise=True)
 def hazard(x: Any, /) -> Any:
-    """φ(x) / Φ(x) of the standard normal distribution, the slope of log_ndtr; h′ = -h (x + h).
+    """φ(x) / Φ(x) of the standard normal distribution: the derivative of log_ndtr; h′ = -h (x + h).
 
     >>> import numpy as np
     >>> hazard(np.array([-1000.0, 0.0, np.inf]))
@@ -109,7 +109,7 @@ def hazard(x: Any, /) -> Any:
 
 @hazard.partial("x")
 def partial_hazard(x: Any, out: Any) -> Any:
-    far = x < -200  # there x + out cancels, and four terms of its series have all digits
+    far = x < -200  # x + out cancels there; four terms of its series give full precision
     r = square(1 / where(far, x, -200.0))
     h = where(far, 0, out)
     return where(far, ((50 * r - 6) * r + 1) * r - 1, -h * (where(h == 0, 0, x) + h))

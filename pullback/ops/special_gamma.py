@@ -1,8 +1,8 @@
-"""Gamma, digamma, polygamma, zeta and beta functions, as SciPy names and computes them.
+"""Gamma, digamma, polygamma, zeta and beta functions, with SciPy's names and values.
 
-Poles: the value and the derivative there are SciPy's (infinite, or NaN where the two sides differ),
-and a zero cotangent stays zero. Orders (of polygamma) and the exponent of zeta have no rule: to
-track them is an error once their derivative is asked for.
+Poles: value and derivative there are SciPy's (infinite, or NaN where the two sides differ), and a
+zero cotangent stays zero. There is no rule for derivatives in the order of polygamma and the
+exponent of zeta: requesting one raises `NotDifferentiableError`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ __all__ = ["beta", "betaln", "digamma", "gamma", "gammaln", "polygamma", "zeta"]
 
 
 def weighted(g: Any, slope: Any) -> Any:
-    """g · slope, and 0 where g is 0 and the slope is no finite number, as at a pole."""
+    """g · slope, and 0 where g is 0 and the slope is not finite, as at a pole."""
     return g * where((g == 0) & ~isfinite(slope), 0, slope)
 
 
 def refuse_derivative(name: str, argument: str) -> NoReturn:
-    """Raise the error of an argument in which a function has no rule."""
+    """Raise the error for an argument without a derivative rule."""
     raise NotDifferentiableError(
-        f"derivative of `{name}` in `{argument}`", "an argument that has a rule",
-        f"a tracked `{argument}`, in which none is known in closed form",
+        f"derivative of `{name}` in `{argument}`", "an argument that has a derivative rule",
+        f"a tracked `{argument}`, whose derivative has no known closed form",
         f"make it a constant: pullback.stop_gradient({argument})",
     )
 
@@ -63,7 +63,7 @@ def pullback_gammaln(g: Any, x: Any) -> Any:
 
 @op(native="digamma", elementwise=True)
 def digamma(x: Any, /) -> Any:
-    """ψ(x) = Γ′(x) / Γ(x), for real x; `psi` is another name of it.
+    """ψ(x) = Γ′(x) / Γ(x), for real x. Alias: `psi`.
 
     >>> import pullback as pb
     >>> pb.special.digamma(pb.tensor([1.0, 2.0]))
@@ -78,10 +78,10 @@ def pullback_digamma(g: Any, x: Any) -> Any:
 
 @op(native="polygamma", elementwise=True)
 def polygamma(n: Any, x: Any, /) -> Any:
-    """The n-th derivative of digamma at real x, for whole numbers n ≥ 0.
+    """The n-th derivative of digamma at real x, for integers n ≥ 0.
 
     The derivative in x is polygamma(n + 1, x). The result has the dtype of x. Raises
-    `NotDifferentiableError` where a derivative in n is asked for.
+    `NotDifferentiableError` if the derivative in n is requested.
 
     >>> import pullback as pb
     >>> pb.special.polygamma(1, pb.tensor([1.0, 2.0]))
@@ -115,10 +115,10 @@ def pullback_zeta_q(g: Any, x: Any, q: Any) -> Any:
 
 @face_of(_zeta)
 def zeta(x: Any, q: Any = None, /) -> Any:
-    """The zeta function of Hurwitz, Σ (k + q)⁻ˣ over k ≥ 0; with no q, that of Riemann (q = 1).
+    """The Hurwitz zeta function Σ (k + q)⁻ˣ over k ≥ 0; without q, the Riemann one (q = 1).
 
-    The derivative in q is -x ζ(x + 1, q). Raises `NotDifferentiableError` where one in x is
-    asked for.
+    The derivative in q is -x ζ(x + 1, q). Raises `NotDifferentiableError` if the derivative in x
+    is requested.
 
     >>> import pullback as pb
     >>> pb.special.zeta(2.0, pb.tensor([1.0, 2.0]))

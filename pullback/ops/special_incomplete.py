@@ -1,9 +1,9 @@
 """Incomplete gamma and beta functions, with derivatives in every argument.
 
 At the ends of the domain, where the density in x may be infinite (gammainc at x = 0 for a < 1),
-a zero cotangent stays zero. Derivatives in the parameters are integrals that the array library's
-file computes by quadrature, to about twelve digits; a second derivative in a parameter is an error
-(mixed ones, in a parameter and x, are there).
+a zero cotangent stays zero. Derivatives in the parameters are integrals, computed by quadrature to
+about twelve digits; a second derivative in the parameters raises an error (mixed derivatives, in a
+parameter and x, exist).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _INF = float("inf")
 def gammainc(a: Any, x: Any, /) -> Any:
     """P(a, x) = ∫₀ˣ t^(a-1) e⁻ᵗ dt / Γ(a), for a ≥ 0 and x ≥ 0: the gamma distribution function.
 
-    The derivative in x is the density x^(a-1) e⁻ˣ / Γ(a). The one in a, of which there is no
-    closed form, is integrated numerically, to some 1e-13 of itself; it has no derivative in a
-    again: asking for that raises `NotDifferentiableError`.
+    The derivative in x is the density x^(a-1) e⁻ˣ / Γ(a). The derivative in a has no closed form
+    and is integrated numerically, to a relative accuracy of about 1e-13; differentiating it in a
+    again raises `NotDifferentiableError`.
 
     >>> import pullback as pb
     >>> pb.special.gammainc(1.0, pb.tensor([0.0, 1.0, float("inf")]))
@@ -47,7 +47,7 @@ def pullback_gammainc_x(g: Any, a: Any, x: Any) -> Any:
 
 @op(native="gammaincc", elementwise=True)
 def gammaincc(a: Any, x: Any, /) -> Any:
-    """1 - gammainc(a, x), accurate where that is small; derivatives as there.
+    """1 - gammainc(a, x), accurate where that is small; derivatives as in `gammainc`.
 
     >>> import pullback as pb
     >>> pb.special.gammaincc(1.0, pb.tensor([0.0, 1.0, 100.0]))
@@ -94,11 +94,11 @@ def _gamma_density(a: Any, x: Any) -> Any:
 
 @op(native="betainc", elementwise=True)
 def betainc(a: Any, b: Any, x: Any, /) -> Any:
-    """I(a, b, x) = ∫₀ˣ t^(a-1) (1 - t)^(b-1) dt / B(a, b), for a, b > 0 and x from 0 to 1.
+    """I(a, b, x) = ∫₀ˣ t^(a-1) (1 - t)^(b-1) dt / B(a, b), for a, b > 0 and x in [0, 1].
 
-    The derivative in x is the density x^(a-1) (1 - x)^(b-1) / B(a, b). Those in a and b, of which
-    there is no closed form, are integrated numerically, to some 1e-12 of themselves; they have
-    no derivatives in a and b again: asking for one raises `NotDifferentiableError`.
+    The derivative in x is the density x^(a-1) (1 - x)^(b-1) / B(a, b). Those in a and b have no
+    closed form and are integrated numerically, to a relative accuracy of about 1e-12;
+    differentiating them in a or b again raises `NotDifferentiableError`.
 
     >>> import pullback as pb
     >>> pb.special.betainc(2.0, 1.0, pb.tensor([0.0, 0.5, 1.0]))

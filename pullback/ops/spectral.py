@@ -1,16 +1,16 @@
-"""Eigenvalues and singular values, found in `pullback.linalg`.
+"""Eigenvalues and singular values, public as `pullback.linalg`.
 
-Rules are transposes, and so the adjoints that books have, with the conjugates of what was saved:
+Rules compute transposes, that is the adjoints of the literature with the saved arrays conjugated:
 each rule conjugates its outputs first.
 
 Note [gaps that vanish]: rules divide by differences of eigenvalues or singular values, and by
-singular values. What is no larger than their rounding errors, ε Σ |w|, counts as 0, and a term that
-would be divided by it is left out. That is right for functions that see a repeated eigenvalue and
-its eigenvectors together as one: a sum of f(w), the projector on the space that they span, the
-singular vectors of a matrix without full rank that belong to its rank. It is wrong for V f(w) Vᴴ
-with a repeated w, where f(w) would have to move the eigenvectors: use functions of the matrix
-itself, such as `expm`. Vectors are known but for a phase (a sign, of real ones), and their tangents
-are those without a part along themselves; a function of the phase has no derivative.
+singular values. Differences up to their rounding error, ε Σ |w|, count as 0, and terms that would
+be divided by them are dropped. That is right for functions that treat a repeated eigenvalue and its
+eigenvectors as one: a sum of f(w), the projector on the eigenspace, the singular vectors of the
+nonzero singular values. It is wrong for V f(w) Vᴴ with a repeated w, where the eigenvectors would
+have to move with f(w): use matrix functions such as `expm` instead. Vectors are determined up to a
+phase (a sign, for real ones), and their tangents are those without a part along themselves; a
+function of the phase has no derivative.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__: list[str] = []
 
 
 def _skew(x: Any) -> Any:
-    """What is left of x beside its Hermitian part."""
+    """x minus its Hermitian part."""
     return (x - adjoint(x)) / 2
 
 
 def _inverse(x: Any, w: Any) -> Any:
-    """1 / x; 0 where x is no more than the rounding errors of the values w."""
+    """1 / x; 0 where |x| is within the rounding error of the values w."""
     error = finfo(w).eps * sum(abs(w), axis=-1, keepdims=True)
     nothing = abs(x) <= (error if len(x.shape) == len(w.shape) else error[..., None])
     return where(nothing, 0, 1 / where(nothing, 1, x))
@@ -53,7 +53,7 @@ def _gaps(w: Any) -> Any:
 
 
 class EighResult(NamedTuple):
-    """What `eigh` answers."""
+    """The result of `eigh`."""
 
     eigenvalues: Any
     eigenvectors: Any
@@ -86,12 +86,12 @@ def batch_eigh(x: Any) -> Any:
 @face_of(_eigh)
 @whole
 def eigh(x: Any, /) -> EighResult:
-    """The eigenvalues of a Hermitian matrix, in rising order, and eigenvectors, as columns.
+    """The eigenvalues of a Hermitian matrix, in ascending order, and eigenvectors, as columns.
 
-    x = V diag(w) Vᴴ. Reads the lower triangle of x only; the gradient is Hermitian, the derivative
+    x = V diag(w) Vᴴ. Reads only the lower triangle of x; the gradient is Hermitian, the derivative
     along Hermitian tangents: the Hermitian part of V (diag(gw) + F ∘ Vᴴ gV) Vᴴ, with
-    F = 1 / (wⱼ - wᵢ), and 0 where eigenvalues are equal. A function of the phases of eigenvectors,
-    as of the sign of an entry, has no derivative.
+    F = 1 / (wⱼ - wᵢ), or 0 for equal eigenvalues. A function of the phases of eigenvectors, such
+    as the sign of an entry, has no derivative.
 
     >>> import numpy as np
     >>> eigh(np.array([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
@@ -102,10 +102,10 @@ def eigh(x: Any, /) -> EighResult:
 
 @op
 def eigvalsh(xp: Any, x: Any, /) -> Any:
-    """The eigenvalues of a Hermitian matrix, in rising order; see `eigh`.
+    """The eigenvalues of a Hermitian matrix, in ascending order; see `eigh`.
 
-    The eigenvectors are computed where somebody asks for the gradient, V diag(g) Vᴴ. Of equal
-    eigenvalues each has its own basis vector: right for functions that treat them alike.
+    The gradient is V diag(g) Vᴴ; the eigenvectors V are computed only when it is needed. Equal
+    eigenvalues each have a basis vector: right for functions that treat them alike.
 
     >>> import numpy as np
     >>> eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]]))
@@ -132,7 +132,7 @@ def batch_eigvalsh(x: Any) -> Any:
 
 
 class EigResult(NamedTuple):
-    """What `eig` answers."""
+    """The result of `eig`."""
 
     eigenvalues: Any
     eigenvectors: Any
@@ -166,13 +166,13 @@ def batch_eig(x: Any) -> Any:
 @face_of(_eig)
 @whole
 def eig(x: Any, /) -> EigResult:
-    """The eigenvalues of a square matrix, in no order, and eigenvectors of length 1, as columns.
+    """The eigenvalues of a square matrix, unordered, and eigenvectors of norm 1, as columns.
 
-    Both are complex, for real x too. x = V diag(w) V⁻¹. Gradient, with F = 1 / (wⱼ - wᵢ), and 0
-    where eigenvalues are equal: V⁻ᴴ (diag(gw) + F* ∘ (Vᴴ gV - Vᴴ V diag(Vᴴ gV))) Vᴴ. A function of
-    the phases of eigenvectors has no derivative. A matrix whose eigenvectors do not span the space
-    has none either: gradients grow without bound towards it, and raise `SingularMatrixError` where
-    V has no inverse at all.
+    Both are complex, also for real x. x = V diag(w) V⁻¹. The gradient, with F = 1 / (wⱼ - wᵢ), or 0
+    for equal eigenvalues, is V⁻ᴴ (diag(gw) + F* ∘ (Vᴴ gV - Vᴴ V diag(Vᴴ gV))) Vᴴ. A function of
+    the phases of eigenvectors has no derivative, and neither has a defective matrix (one whose
+    eigenvectors do not span the space): gradients diverge towards it, and raise
+    `SingularMatrixError` where V is singular.
 
     >>> import numpy as np
     >>> eig(np.array([[0.0, 4.0], [-1.0, 0.0]])).eigenvalues
@@ -182,7 +182,7 @@ def eig(x: Any, /) -> EigResult:
 
 
 def eigvals(x: Any, /) -> Any:
-    """The eigenvalues of a square matrix, complex, in the order in which `eig` has them.
+    """The eigenvalues of a square matrix, complex, in the same order as from `eig`.
 
     >>> import numpy as np
     >>> eigvals(np.array([[0.0, 4.0], [-1.0, 0.0]]))
@@ -195,7 +195,7 @@ def eigvals(x: Any, /) -> Any:
 
 
 class SVDResult(NamedTuple):
-    """What `svd` answers."""
+    """The result of `svd`."""
 
     U: Any
     S: Any
@@ -208,7 +208,7 @@ def _svd(xp: Any, x: Any, /, *, full_matrices: bool = True) -> Any:
 
 
 def _sums(s: Any) -> Any:
-    """1 / (sᵢ + sⱼ); 0 where both are 0."""
+    """1 / (sᵢ + sⱼ), or 0 where both are 0."""
     return _inverse(s[..., None, :] + s[..., :, None], s)
 
 
@@ -253,14 +253,14 @@ def batch_svd(x: Any, *, full_matrices: bool) -> Any:
 @face_of(_svd)
 @whole
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
-    """U, S, Vh with x = U @ diag(S) @ Vh: orthonormal columns and rows, S falling and not negative.
+    """U, S, Vh with x = U @ diag(S) @ Vh: orthonormal columns and rows, S descending and ≥ 0.
 
-    full_matrices   U is m × m and Vh is n × n; else U is m × k and Vh is k × n, k the smaller
+    full_matrices   U is m × m and Vh is n × n; else U is m × k and Vh is k × n, k = min(m, n)
     pullback of a square x, with Vᴴ = Vh: U (diag(gS) + E ∘ skew(Uᴴ gU + Vᴴ gV)
-    + G ∘ skew(Uᴴ gU - Vᴴ gV)) Vᴴ, where E = 1 / (sⱼ - sᵢ) and G = 1 / (sⱼ + sᵢ), and 0 where that
+    + G ∘ skew(Uᴴ gU - Vᴴ gV)) Vᴴ, where E = 1 / (sⱼ - sᵢ) and G = 1 / (sⱼ + sᵢ), or 0 where that
     divides by 0. A function of the phases of singular vectors has no derivative; columns that
-    `full_matrices` adds count as a basis of a space, vectors of singular values 0 as constant
-    beside the others.
+    `full_matrices` adds count as a basis of a space, and vectors of singular value 0 count as
+    constant relative to the others.
 
     >>> import numpy as np
     >>> svd(np.array([[0.0, 2.0], [-3.0, 0.0]])).S
@@ -271,10 +271,10 @@ def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
 
 @op
 def svdvals(xp: Any, x: Any, /) -> Any:
-    """The singular values of a matrix, falling; see `svd`.
+    """The singular values of a matrix, in descending order; see `svd`.
 
-    The singular vectors are computed where somebody asks for the gradient, U diag(g) Vh. At a
-    singular value of 0 that is one of the slopes between -1 and 1.
+    The gradient is U diag(g) Vh; the singular vectors are computed only when it is needed. At a
+    singular value of 0 it is a subgradient, a slope in [-1, 1].
 
     >>> import numpy as np
     >>> svdvals(np.array([[0.0, 2.0], [-3.0, 0.0]]))

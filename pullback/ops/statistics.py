@@ -1,8 +1,8 @@
-"""Reductions: sums, means, products, extremes, spreads, and questions about all entries.
+"""Reductions: sums, means, products, extremes, variances, and any/all.
 
 Kinks and edges: entries that tie for `max` or `min` share the cotangent equally, and a NaN counts
-as the extreme, as in the value. `prod` divides by nothing, so any number of zeros is right. `std`
-has derivative 0 where it is 0.
+as the extreme, as in the value. `prod` does not divide, so its derivative is right for any number
+of zeros. `std` has derivative 0 where it is 0.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Axis = int | tuple[int, ...] | None
 
 
 def kept(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
-    """What a reduction returned, or its cotangent, as if the reduced axes had been kept.
+    """The result of a reduction, or its cotangent, reshaped as with keepdims=True.
 
-    After a reduction over everything it has no axes, and broadcasts as it is.
+    A reduction over everything has no axes, and broadcasts without reshaping.
     """
     if axis is None or keepdims or not shape:
         return g
@@ -36,7 +36,7 @@ def kept(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
 
 
 def count(shape: tuple[int, ...], axis: Axis) -> int:
-    """How many entries go into each result of a reduction.
+    """The number of entries that go into each result of a reduction.
 
     >>> count((2, 3, 4), (0, -1))
     8
@@ -47,9 +47,9 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
 
 
 def seen_axes(x: Any, axis: Axis, who: str) -> tuple[int, ...]:
-    """The axes of a reduction of each example, where the axis of the examples is in front.
+    """The axes of a reduction of each example, counted with the batch axis in front.
 
-    A number takes its axis 0, as a reduction of NumPy's does.
+    A number (no axes) accepts axis 0, as NumPy's reductions do.
     """
     rank = len(x.shape) - 1
     return () if not rank and axis in (0, -1) else hidden_axes(axis, rank, who)
@@ -82,7 +82,7 @@ def batch_sum(x: Any, *, axis: Axis, **how: Any) -> Any:
 
 @op(native="mean", linear=True)
 def mean(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Σ x / n over an axis, several, or all; NaN, with NumPy's warning, of no entries.
+    """Σ x / n over an axis, several, or all; NaN, with NumPy's warning, for no entries.
 
     >>> import pullback as pb
     >>> pb.mean(pb.tensor([[1.0, 2.0], [3.0, 4.0]]), axis=-1)
@@ -92,7 +92,7 @@ def mean(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
 
 @mean.pullback("x")
 def pullback_mean(g: Any, shape: Any, *, axis: Axis, keepdims: bool) -> Any:
-    n = count(shape, axis) or 1  # of no entries nobody gets anything
+    n = count(shape, axis) or 1  # without entries there is no cotangent to divide
     return broadcast_to(kept(g / n, shape, axis, keepdims), shape)
 
 
@@ -108,7 +108,7 @@ def batch_mean(x: Any, *, axis: Axis, **how: Any) -> Any:
 def max(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """The largest entry over an axis, several, or all; entries that tie share the cotangent.
 
-    NaN where there is one. Of no entries it is an error.
+    NaN if any entry is NaN. For no entries the array library raises an error.
 
     >>> import pullback as pb
     >>> pb.max(pb.tensor([[1.0, 2.0], [4.0, 3.0]]), axis=1)
@@ -120,7 +120,7 @@ def max(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
 def min(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """The smallest entry over an axis, several, or all; entries that tie share the cotangent.
 
-    NaN where there is one. Of no entries it is an error.
+    NaN if any entry is NaN. For no entries the array library raises an error.
 
     >>> import pullback as pb
     >>> pb.min(pb.tensor([[1.0, 2.0], [4.0, 3.0]]), axis=1)
@@ -149,14 +149,14 @@ def pushforward_min(t: Any, x: Any, out: Any, *, axis: Axis, keepdims: bool) -> 
 
 
 def shared(g: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
-    """A cotangent in equal parts to the entries that are what a reduction chose."""
+    """A cotangent shared equally among the entries that attain a reduction's result."""
     chosen = _chosen(x, out, axis, keepdims)
     ties = astype(sum(chosen, axis=axis, keepdims=True), g.dtype)
     return where(chosen, kept(g, tuple(x.shape), axis, keepdims) / ties, 0)
 
 
 def averaged(t: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
-    """The mean tangent of the entries that are what a reduction chose."""
+    """The mean tangent of the entries that attain a reduction's result."""
     chosen = _chosen(x, out, axis, keepdims)
     ties = astype(sum(chosen, axis=axis, keepdims=keepdims), t.dtype)
     return sum(where(chosen, t, 0), axis=axis, keepdims=keepdims) / ties
@@ -181,9 +181,9 @@ def batch_min(x: Any, *, axis: Axis, **how: Any) -> Any:
 
 @op(native="prod")
 def prod(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """Π x over an axis, several, or all; 1 of no entries.
+    """Π x over an axis, several, or all; 1 for no entries.
 
-    Each entry's derivative is the product of all others, also where some are 0.
+    The derivative in each entry is the product of all others, also where some are 0.
 
     >>> import pullback as pb
     >>> pb.prod(pb.tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0)
@@ -207,7 +207,7 @@ def batch_prod(x: Any, *, axis: Axis, **how: Any) -> Any:
 
 
 def _others(x: Any, axis: Axis) -> Any:
-    """For each entry the product of the others that it is multiplied with."""
+    """For each entry the product of the other entries in its reduction."""
     shape = tuple(x.shape)
     reduced = axes_of(axis, len(shape), "prod") if shape else ()
     order = (*(i for i in range(len(shape)) if i not in reduced), *reduced)
@@ -219,16 +219,16 @@ def _others(x: Any, axis: Axis) -> Any:
     return permute_dims(reshape(others, moved), back)
 
 
-# Spread -------------------------------------------------------------------------------------
+# Variance -----------------------------------------------------------------------------------
 
 
 @op
 def var(
     xp: Any, x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Any:
-    """Σ |x - mean|² / (n - correction) over an axis, several, or all; real, of complex x too.
+    """Σ |x - mean|² / (n - correction) over an axis, several, or all; real, also for complex x.
 
-    NaN or infinite, with NumPy's warning, where n ≤ correction.
+    NaN or infinite, with NumPy's warning, for n ≤ correction.
 
     >>> import pullback as pb
     >>> pb.var(pb.tensor([1.0, 3.0]), correction=1)
@@ -260,7 +260,7 @@ def _centred(x: Any, axis: Axis) -> Any:
 
 
 def _over(x: float, n: float) -> float:
-    """x / n; NaN where n is no number of degrees of freedom, as the value is."""
+    """x / n; NaN for n ≤ 0 degrees of freedom, as the value is."""
     return x / n if n > 0 else math.nan
 
 
@@ -305,16 +305,16 @@ def _std_slope(g: Any, out: Any, n: float) -> Any:
 
 
 def _well_centred(x: Any, axis: Axis) -> Any:
-    """Equal entries may miss their mean by a rounding error, as large as their spread is then."""
+    """Whether the spread exceeds rounding error: equal entries may differ from their mean by it."""
     return _centred(_centred(x, axis), axis)
 
 
-# Questions ----------------------------------------------------------------------------------
+# All and any --------------------------------------------------------------------------------
 
 
 @op(native="all", differentiable=False)
 def all(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Whether all entries over an axis, several, or all, are true (not zero); true of none.
+    """Whether all entries over an axis, several, or all, are nonzero; True for no entries.
 
     >>> import pullback as pb
     >>> pb.all(pb.tensor([[1.0, 0.0], [2.0, 3.0]]), axis=1)
@@ -329,7 +329,7 @@ def batch_all(x: Any, *, axis: Axis, **how: Any) -> Any:
 
 @op(native="any", differentiable=False)
 def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Whether any entry over an axis, several, or all, is true (not zero); false of none.
+    """Whether any entry over an axis, several, or all, is nonzero; False for no entries.
 
     >>> import pullback as pb
     >>> pb.any(pb.tensor([[0.0, 0.0], [2.0, 0.0]]), axis=1)
@@ -344,7 +344,7 @@ def batch_any(x: Any, *, axis: Axis, **how: Any) -> Any:
 
 @op(differentiable=False)
 def count_nonzero(xp: Any, x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
-    """How many entries over an axis, several, or all, are not zero.
+    """The number of nonzero entries over an axis, several, or all.
 
     >>> import pullback as pb
     >>> pb.count_nonzero(pb.tensor([[1.0, 0.0], [2.0, 3.0]]), axis=1)

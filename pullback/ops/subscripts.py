@@ -1,4 +1,4 @@
-"""The subscripts of `einsum`, read: checked, and written out with no `...` and with a `->`."""
+"""Parsing the subscripts of `einsum`: validated, with `...` expanded and `->` added."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ascii_letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # `strin
 
 
 def fresh_letters(used: str) -> Iterator[str]:
-    """Letters that are not used yet.
+    """Letters that are not in use.
 
     >>> next(fresh_letters("ab->a"))
     'c'
@@ -21,7 +21,7 @@ def fresh_letters(used: str) -> Iterator[str]:
 
 @lru_cache(maxsize=512)
 def parse(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> str:
-    """The subscripts in full, for operands of some shapes.
+    """The complete subscripts, for operands of some shapes.
 
     >>> parse("...i,i", ((2, 3), (3,)))
     'ai,i->a'
@@ -30,11 +30,11 @@ def parse(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> str:
     before, arrow, out = text.partition("->")
     terms = before.split(",")
     if len(terms) != len(shapes):
-        raise _wrong(subscripts, f"{len(terms)} operands, one for each term", f"{len(shapes)}")
+        raise _wrong(subscripts, f"{len(terms)} operands, one per term", f"{len(shapes)}")
     for term in (*terms, out):
         rest = term.replace("...", "", 1)
         if not all(letter in ascii_letters for letter in rest):
-            raise _wrong(subscripts, "letters, `,`, `->` and one `...` for a term", repr(term))
+            raise _wrong(subscripts, "letters, `,`, `->` and one `...` per term", repr(term))
     full, hidden = _without_dots(subscripts, terms, shapes)
     if not arrow:
         letters = "".join(full)
@@ -51,7 +51,7 @@ def parse(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> str:
 def _without_dots(
     subscripts: str, terms: list[str], shapes: tuple[tuple[int, ...], ...]
 ) -> tuple[list[str], str]:
-    """The terms with letters in place of `...`, and all those letters."""
+    """The terms with letters in place of `...`, and all of those letters."""
     counts = []
     for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
         named = len(term.replace("...", ""))
@@ -70,7 +70,7 @@ def _without_dots(
 def _check_lengths(
     subscripts: str, terms: list[str], shapes: tuple[tuple[int, ...], ...]
 ) -> None:
-    """Every letter has one length, or 1 where it broadcasts; on a diagonal, one length."""
+    """Check that a letter has one length, or 1 where it broadcasts; on a diagonal, one length."""
     lengths: dict[str, int] = {}
     for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
         own = dict(zip(term, shape, strict=True))

@@ -1,8 +1,8 @@
 """Trigonometric and hyperbolic functions and their inverses, elementwise.
 
 At the ends of a domain (`asin` at ±1, `acosh` at 1, `atanh` at ±1) the derivative is infinite, and
-a zero cotangent stays zero; see `quotient`. `atan2` has derivative 0 at (0, 0). The formulas are
-those of complex numbers too, with the branch cuts of the functions themselves.
+a zero cotangent stays zero; see `quotient`. `atan2` has derivative 0 at (0, 0). The formulas also
+hold for complex numbers, with the branch cuts of the functions themselves.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def partial_tan(out: Any) -> Any:
 
 @op(native="asin", elementwise=True)
 def asin(x: Any, /) -> Any:
-    """The angle in [-π/2, π/2] whose sine is x. The derivative is 1 / √(1 - x²).
+    """The inverse sine of x, in [-π/2, π/2]. The derivative is 1 / √(1 - x²).
 
     >>> import pullback as pb
     >>> pb.asin(pb.tensor([0.0, 1.0]))
@@ -83,7 +83,7 @@ def pullback_asin(g: Any, x: Any) -> Any:
 
 @op(native="acos", elementwise=True)
 def acos(x: Any, /) -> Any:
-    """The angle in [0, π] whose cosine is x. The derivative is -1 / √(1 - x²).
+    """The inverse cosine of x, in [0, π]. The derivative is -1 / √(1 - x²).
 
     >>> import pullback as pb
     >>> pb.acos(pb.tensor([0.0, 1.0]))
@@ -98,7 +98,7 @@ def pullback_acos(g: Any, x: Any) -> Any:
 
 @op(native="atan", elementwise=True)
 def atan(x: Any, /) -> Any:
-    """The angle in [-π/2, π/2] whose tangent is x. The derivative is 1 / (1 + x²).
+    """The inverse tangent of x, in [-π/2, π/2]. The derivative is 1 / (1 + x²).
 
     >>> import pullback as pb
     >>> pb.atan(pb.tensor([0.0, 1.0]))
@@ -113,7 +113,7 @@ def pullback_atan(g: Any, x: Any) -> Any:
 
 @op(native="atan2", elementwise=True)
 def atan2(x1: Any, x2: Any, /) -> Any:
-    """The angle in [-π, π] from the positive first axis to the point (x2, x1): mind the order.
+    """The angle of the point (x2, x1), in [-π, π]: x1 is the y coordinate, x2 the x coordinate.
 
     The derivatives are x2 / r² and -x1 / r² with r² = x1² + x2², and 0 where r is 0.
 
@@ -185,7 +185,7 @@ def partial_tanh(out: Any) -> Any:
 
 @op(native="asinh", elementwise=True)
 def asinh(x: Any, /) -> Any:
-    """The number whose hyperbolic sine is x. The derivative is 1 / √(1 + x²).
+    """The inverse hyperbolic sine of x. The derivative is 1 / √(1 + x²).
 
     >>> import pullback as pb
     >>> pb.asinh(pb.tensor([0.0, 1.0]))
@@ -200,7 +200,7 @@ def pullback_asinh(g: Any, x: Any) -> Any:
 
 @op(native="acosh", elementwise=True)
 def acosh(x: Any, /) -> Any:
-    """The number ≥ 0 whose hyperbolic cosine is x ≥ 1. The derivative is 1 / √(x² - 1).
+    """The inverse hyperbolic cosine (≥ 0) of x ≥ 1. The derivative is 1 / √(x² - 1).
 
     >>> import pullback as pb
     >>> pb.acosh(pb.tensor([1.0, 2.0]))
@@ -210,13 +210,13 @@ def acosh(x: Any, /) -> Any:
 
 @acosh.pullback("x")
 def pullback_acosh(g: Any, x: Any) -> Any:
-    # Two roots, since for complex x the root of the product has another branch cut.
+    # Two roots, because for complex x the root of the product has another branch cut.
     return quotient(quotient(g, sqrt(x - 1)), sqrt(x + 1))
 
 
 @op(native="atanh", elementwise=True)
 def atanh(x: Any, /) -> Any:
-    """The number whose hyperbolic tangent is x in [-1, 1]. The derivative is 1 / (1 - x²).
+    """The inverse hyperbolic tangent of x in [-1, 1]. The derivative is 1 / (1 - x²).
 
     >>> import pullback as pb
     >>> pb.atanh(pb.tensor([0.0, 0.5]))

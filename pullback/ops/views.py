@@ -1,7 +1,7 @@
-"""A chain of views as one step: what writing to views in place records.
+"""A chain of views as one operation: what in-place writes to views record.
 
-`core.inplace` keeps for each view the operations that took it from its base. Those only pick
-entries, so a region of the base is known by the positions of its entries.
+`core.inplace` keeps for each view the operations that lead to it from its base. They only select
+entries, so a view is described by the indices of its entries in the base.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["put_view", "take_view"]
 def follow(x: Any, steps: Any) -> Any:
     """Apply view operations, given as (operation, attributes), to a raw array.
 
-    `astype` is a view where it changes nothing; and that a reshape needed no copy holds for the
-    base, not for another array of its shape.
+    `astype` is a view if it changes nothing. A reshape that was a view of the base may copy another
+    array of the same shape, if its memory layout differs.
     """
     for step, attrs in steps:
         if step.name != "astype":
@@ -33,12 +33,12 @@ def follow(x: Any, steps: Any) -> Any:
 
 
 def _positions(xp: Any, shape: Any, steps: Any, like: Any) -> Any:
-    """The positions, in the flattened base, of a view's entries."""
+    """The indices, in the flattened base, of a view's entries."""
     return follow(xp.reshape(counted(prod(shape), like), shape), steps)
 
 
 def _put(xp: Any, base: Any, steps: Any, value: Any) -> Any:
-    """Write to a view of an array that is nobody else's, and return the array."""
+    """Write to a view of an array that is not shared, and return the array."""
     adapter = adapters[base.__class__]
     if len(steps) == 1 and "index" in steps[0][1]:
         return adapter.assign(base, steps[0][1]["index"], value)
@@ -46,14 +46,14 @@ def _put(xp: Any, base: Any, steps: Any, value: Any) -> Any:
     if owner is not None and adapter.owner(view) is owner:
         adapter.assign(view, ..., value)
         return base
-    # The same steps may copy where the memory is laid out otherwise than in the first base.
+    # The same steps may copy if the memory layout differs from that of the first base.
     flat, at = adapter.copy(xp.reshape(base, (-1,))), _positions(xp, base.shape, steps, base)
     return xp.reshape(adapter.assign(flat, at, value), base.shape)
 
 
 @op(linear=True)
 def take_view(xp: Any, x: Any, /, *, steps: Any) -> Any:
-    """The view of `x` that a chain of view operations takes.
+    """The view of x that a chain of view operations gives.
 
     >>> import numpy as np
     >>> import pullback as pb
@@ -70,17 +70,17 @@ def pullback_take_view(g: Any, shape: Any, *, steps: Any) -> Any:
 
 @take_view.batching
 def batch_take_view(x: Any, *, steps: Any) -> Any:
-    flat, at = _flat(x), _places(x, x.shape[1:], steps)
+    flat, at = _flat(x), _view_index(x, x.shape[1:], steps)
     return getitem(flat, at)
 
 
 def _flat(x: Any) -> Any:
-    """Each example's entries in one axis."""
+    """The entries of each example in one axis."""
     return reshape(x, (x.shape[0], prod(x.shape[1:])))
 
 
-def _places(x: Any, shape: Any, steps: Any) -> Any:
-    """The index, into flattened examples of a shape, of the entries that a view has."""
+def _view_index(x: Any, shape: Any, steps: Any) -> Any:
+    """The index, into flattened examples of a shape, of a view's entries."""
     return (slice(None), _positions(adapter_of(x).namespace, tuple(shape), steps, x))
 
 
@@ -109,13 +109,13 @@ def pullback_scatter_view(g: Any, *, steps: Any) -> Any:
 @scatter_view.batching
 def batch_scatter_view(x: Any, *, steps: Any, shape: Any) -> Any:
     size = x.shape[0]
-    flat = scatter(x, index=_places(x, shape, steps), shape=(size, prod(shape)))
+    flat = scatter(x, index=_view_index(x, shape, steps), shape=(size, prod(shape)))
     return reshape(flat, (size, *shape))
 
 
 @op
 def put_view(xp: Any, x: Any, value: Any, /, *, steps: Any) -> Any:
-    """A copy of `x` in which the view that `steps` take is `value`.
+    """A copy of x in which the view given by `steps` is `value`.
 
     >>> import numpy as np
     >>> import pullback as pb
@@ -134,7 +134,7 @@ def pullback_put_view_x(g: Any, *, steps: Any) -> Any:
 @put_view.pullback("value")
 def pullback_put_view_value(g: Any, shape: Any, *, steps: Any) -> Any:
     taken = take_view(g, steps=steps)
-    extra = len(shape) - len(taken.shape)  # axes of length 1 that the region has not
+    extra = len(shape) - len(taken.shape)  # axes of length 1 that the region does not have
     return reshape(taken, (*(1,) * extra, *taken.shape)) if extra > 0 else taken
 
 
@@ -148,9 +148,9 @@ def pushforward_put_view(ts: Any, shapes: Any, *, steps: Any) -> Any:
 
 @put_view.batching
 def batch_put_view(x: Any, value: Any, *, steps: Any) -> Any:
-    at = _places(x, x.shape[1:], steps)
+    at = _view_index(x, x.shape[1:], steps)
     rank = len(at[1].shape)
-    if len(value.shape) > rank + 1:  # axes of length 1 that the region has not
+    if len(value.shape) > rank + 1:  # axes of length 1 that the region does not have
         value = reshape(value, (value.shape[0], *value.shape[-rank:]))
     value = with_rank(value, rank + 1)
     return reshape(set_at(_flat(x), value, at), x.shape)

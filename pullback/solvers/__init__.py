@@ -1,4 +1,4 @@
-"""Solvers whose solutions are differentiated, not their steps: in any direction and order."""
+"""Solvers with implicit derivatives: of the solution, not of the steps; all modes and orders."""
 
 from .linear import cg as cg
 from .linear import gmres as gmres

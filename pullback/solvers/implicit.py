@@ -1,9 +1,9 @@
 """The implicit function theorem as one recorded operation, for every solver.
 
-A solution x of F(x, θ) = 0 depends on θ as dx = -(∂F/∂x)⁻¹ ∂F/∂θ dθ, however it was found. θ is
-whatever tracked tensors F uses, arguments and closed-over ones alike: they are found by running F
-once, recorded, at the solution. A pull or a push runs F there again, so nothing is kept but x, and
-linked to what is differentiated, so the derivative has derivatives of any order.
+A solution x of F(x, θ) = 0 depends on θ as dx = -(∂F/∂x)⁻¹ ∂F/∂θ dθ, whatever method found it. θ is
+every tracked tensor that F uses, arguments and closed-over ones alike; running F once, recorded, at
+the solution finds them. A VJP or JVP runs F there again, so only x is saved. That run is linked to
+the tensors being differentiated, so the derivative has derivatives of any order.
 
 Source: Blondel et al., Efficient and Modular Implicit Differentiation (2022).
 """
@@ -35,10 +35,10 @@ Function = Callable[..., Any]
 
 
 class Here(Trace):
-    """A function at a point, recorded in all that it depends on, to be differentiated there."""
+    """A function recorded at one point, to be differentiated there in all that it depends on."""
 
     def __init__(self, who: str, function: Function, xs: Sequence[Any]) -> None:
-        # The point is of a level that nobody outside records.
+        # The point gets a level of its own, which no outer trace records.
         before = _state.change(watching=_state.EVERYTHING)
         try:
             super().__init__(who, function, xs, {}, range(len(xs)), level=_state.FORWARD)
@@ -47,14 +47,14 @@ class Here(Trace):
 
     @property
     def outside(self) -> list[Node]:
-        """The nodes from before the call that the results depend on, apart from the point."""
+        """The nodes older than the call that the results depend on, except the point's."""
         own = set(self.nodes)
         roots = {o._node: None for o in self.outs if o._node is not None}
         ends = reached_ends(roots, [(self.start, END)])
         return [e for e in ends if e not in own and is_older(e, self.start)]
 
     def follows(self, values: Sequence[Any]) -> bool:
-        """Whether somebody outside follows the results, or some other values."""
+        """Whether an outer trace tracks the results or any of `values`."""
         level = _state.state().mode & ~_state.SPECIAL
         return self.is_outer() or any(
             isinstance(v, Tensor) and v._node is not None and v._node.level <= level
@@ -62,7 +62,7 @@ class Here(Trace):
         )
 
     def pulled(self, cotangents: Sequence[Any], wanted: Sequence[Any] | None = None) -> list[Any]:
-        """The cotangents of some nodes (None: of the point's parts) as Tensors, None for zero."""
+        """VJP: the cotangents of some nodes (None: of the point's parts); None for zero."""
         nodes = self.nodes if wanted is None else list(wanted)
         outer = self.follows(cotangents)
         record = outer or bool(_state.state().accumulators)
@@ -87,7 +87,7 @@ class Here(Trace):
         return [None if g is None else wrapped(cls, g) for g in arrived]
 
     def pushed(self, tangents: dict[Node, Any]) -> list[Any]:
-        """The tangents of the results from those of some nodes, as Tensors, None for zero."""
+        """JVP: the tangents of the results, given those of some nodes; None for zero."""
         outer = self.follows(list(tangents.values()))
         record = outer or bool(_state.state().accumulators)
         known = {n: wrapped(Tensor, t) if record else raw(t) for n, t in tangents.items()}
@@ -100,7 +100,7 @@ class Here(Trace):
         return [None if (t := found.get(o._node)) is None else wrapped(o._out, t)
                 for o in self.outs]
 
-    # Of one vector to another -----------------------------------------------------------------
+    # For a function from one vector to another ------------------------------------------------
 
     def transposed(self, v: Any) -> Any:
         """Jᵀ v."""
@@ -113,14 +113,14 @@ class Here(Trace):
         return zeros_like(self.outs[0]) if found is None else found
 
     def matrix(self) -> Any:
-        """J, by one batched pull."""
+        """The Jacobian, by one batched VJP."""
         x = self.leaves[0]
         rows = wrap(x._out, identity_matrix(self.outs[0].shape[0], x._data))
         return vmap(self.transposed)(rows)
 
 
 def zeros_like(x: Any) -> Any:
-    """Zeros, for each example where x is batched, with no history."""
+    """Zeros like x, without history; batched where x is batched."""
     from ..ops import zeros_like
 
     return mapped_over(wrap(x._out, raw(zeros_like(x._data))), tags_of(x))
@@ -130,7 +130,7 @@ def zeros_like(x: Any) -> Any:
 
 
 class SolverNode(Node):
-    """A solution; `saved` has the arrays it consists of, `spaces` their forms if they are several.
+    """The node of a solution; `saved` holds its arrays, `spaces` their shapes if there are several.
     """
 
     __slots__ = ("cls", "spaces")
@@ -140,7 +140,7 @@ class SolverNode(Node):
 
 
 def begun(op: Any, parents: Sequence[Node | None], saved: Any, cls: type) -> Any:
-    """A node for a solution and whether it is for a pull; (None, False) when nobody records."""
+    """(node of a solution, whether reverse mode records it); (None, False) if nothing records."""
     now = _state.state()
     levels = [p.level for p in parents if p is not None]
     reverse = any(level <= now.mode & ~_state.SPECIAL for level in levels)
@@ -157,10 +157,10 @@ def begun(op: Any, parents: Sequence[Node | None], saved: Any, cls: type) -> Any
 
 
 def check_as_before(node: Any, outside: Sequence[Node]) -> None:
-    """Raise unless a function that runs again is what it was when its node was recorded.
+    """Raise unless a function that runs again uses the tensors that it used when recorded.
 
-    `GraphFreedError` when the node was let go, `InplaceError` for a tensor that was changed,
-    `CaptureError` for one that was not used then.
+    `GraphFreedError` if the node was freed, `InplaceError` for a tensor that was modified,
+    `CaptureError` for a tensor that was not used then.
     """
     if node.saved is FREED:
         raise freed(node)
@@ -168,22 +168,22 @@ def check_as_before(node: Any, outside: Sequence[Node]) -> None:
     for p in outside:
         if p not in known:
             raise CaptureError(
-                f"derivative of {where(node)}", "the tracked tensors it used before",
-                "another one", "let the function do the same each time it is called",
+                f"derivative of {where(node)}", "the tracked tensors captured in the forward pass",
+                "a new captured tensor", "use the same tensors in every call of the function",
             )
         if isinstance(p, Leaf) and max(p.seq, writes.version(p.data)) > node.seq:
             raise InplaceError(
-                f"derivative of {where(node)}", "the tensors its function uses, as they were",
-                "one that was assigned or written since", "ask for gradients before updating",
+                f"derivative of {where(node)}", "the function's tensors, unmodified since",
+                "one that was assigned or written", "compute gradients before updating tensors",
             )
 
 
 class Implicit(ByStep):
     """The operation of one solution of residual(x) = 0, for vectors.
 
-    linear     solves linear systems: `linear(matvec, b)`; None is by the dense matrix
-    product    the Jacobian's product with a vector, where it is known without differentiating
-    symmetric  the Jacobian is, so that this is the product with its transpose, too
+    linear     solves linear systems: `linear(matvec, b)`; None uses the dense Jacobian
+    product    the Jacobian-vector product, if it is known without differentiating
+    symmetric  the Jacobian is symmetric, so `product` is also the vector-Jacobian product
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class Implicit(ByStep):
         self.overrides = _state.state().overrides
 
     def recorded(self, x: Any) -> Any:
-        """A solution without history, with this behind it."""
+        """A solution without history, linked to a node of this operation."""
         if not _state.state().mode:
             return wrap(x._out, x._data)
         before = _state.change(accumulators=(), closed=None, lines=False)
@@ -239,7 +239,7 @@ class Implicit(ByStep):
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
         record: bool, cls: type,
     ) -> None:
-        """One step of any pull: -(∂F/∂θ)ᵀ (∂F/∂x)⁻ᵀ g."""
+        """One step of a VJP: -(∂F/∂θ)ᵀ (∂F/∂x)⁻ᵀ g."""
         here = self._here(node, record)
         u = self._solved(here, wrapped(node.cls, g), transposed=True)
         wanted = [p for p in node.parents if needed is None or p in needed]
@@ -248,7 +248,7 @@ class Implicit(ByStep):
                 accumulate(cotangents, parent, r if record else raw(r))
 
     def push(self, node: Any, tangents: Sequence[Any], record: bool, cls: type) -> Any:
-        """The tangent: -(∂F/∂x)⁻¹ (∂F/∂θ) θ̇."""
+        """The JVP: -(∂F/∂x)⁻¹ (∂F/∂θ) θ̇."""
         here = self._here(node, record)
         known = {p: t for p, t in zip(node.parents, tangents, strict=True) if t is not None}
         t = here.pushed(known)[0]

@@ -1,4 +1,4 @@
-"""Linear equations: by the matrix, or with nothing but its product with a vector."""
+"""Linear systems: solved with a dense matrix, or with matrix-vector products only."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ MatVec = Callable[[Any], Any]
 def linear_solve(
     a: Any, b: Any, *, solver: Any = None, symmetric: bool = False
 ) -> Any:
-    """The solution x of the linear equation a(x) = b, in the structure of b.
+    """The solution x of a(x) = b, as a pytree like b.
 
-    a          a matrix, or a linear function of what has b's structure, which may close over
-               tracked tensors: their gradients flow
-    solver     "dense" (the default: by the matrix, made by one batched pull), "cg" or "gmres" (by
-               SciPy), or a function `solver(matvec, b)`, to which the structures are one real
+    a          a matrix, or a linear function of pytrees like b; gradients flow to the tracked
+               tensors that it closes over
+    solver     "dense" (the default: builds the matrix by one batched VJP), "cg" or "gmres" (from
+               SciPy), or a function `solver(matvec, b)`, which sees each pytree as one real
                vector. Only the solution is differentiated, not the solver's steps
-    symmetric  the matrix is, so that the function is its own transpose; else it is transposed by
-               pulling
+    symmetric  the matrix is symmetric, so the function is its own transpose; otherwise the
+               transpose is computed by VJP
 
-    With a matrix and no solver this is `linalg.solve`, stacks of matrices included. Under `vmap`,
-    SciPy's solvers work on all examples as one system.
+    With a matrix and no solver this is `linalg.solve`, including stacks of matrices. Under `vmap`,
+    SciPy's solvers treat all examples as one system.
 
     Raises `SingularMatrixError`, `ConvergenceError`, `ArgumentError` for a function that is not
-    linear, `ShapeError` where a(x) has not as many numbers as b.
+    linear, `ShapeError` unless a(x) has as many entries as b.
 
     >>> import pullback as pb
     >>> d = pb.tensor([2.0, 4.0])
@@ -66,14 +66,14 @@ def _by_matrix(matvec: MatVec, b: Any) -> Any:
         here = Here("linear_solve", matvec, [missing])
     if not everywhere(here.outs[0]._data == 0):
         raise ArgumentError(
-            f"argument `a` of {here.who}", "a linear function: 0 for 0", "another value",
-            "subtract what is constant, on both sides; for other equations use root",
+            f"argument `a` of {here.who}", "a linear function: a(0) = 0", "a(0) ≠ 0",
+            "move constant terms to b; for nonlinear equations use root",
         )
     return solve(here.matrix(), b)
 
 
 def solved(matvec: MatVec, b: Any, solver: Any, symmetric: bool, name: str) -> Any:
-    """The solution of matvec(x) = b by a solver of vectors, with its derivative behind it."""
+    """The solution of matvec(x) = b by a vector solver, with its implicit derivative."""
     before = unrecorded()
     try:
         x = vector_of(solver(matvec, wrap(b._out, b._data)), b, name)
@@ -83,9 +83,9 @@ def solved(matvec: MatVec, b: Any, solver: Any, symmetric: bool, name: str) -> A
 
 
 def vector_of(x: Any, like: Any, name: str) -> Any:
-    """What a solver answered, as a tensor of another's class.
+    """A solver's result as a tensor of the class of `like`.
 
-    Raises `ShapeError` when it has another shape.
+    Raises `ShapeError` for another shape.
     """
     x = floating(x, f"the solver of {name}")
     if x.shape != like.shape:
@@ -94,9 +94,9 @@ def vector_of(x: Any, like: Any, name: str) -> Any:
 
 
 def solver_of(solver: Any, argument: str, who: str) -> Any:
-    """The function that a solver's name means; None for the dense one.
+    """The function that a solver's name stands for; None for the dense one.
 
-    Raises `ArgumentError` for another name, `ArgumentTypeError` for what is no function.
+    Raises `ArgumentError` for an unknown name, `ArgumentTypeError` for a value of another type.
     """
     if solver is None or solver == "dense":
         return None
@@ -118,8 +118,8 @@ def solver_of(solver: Any, argument: str, who: str) -> Any:
 def cg(matvec: MatVec, b: Any, *, tol: float | None = None, maxiter: int | None = None) -> Any:
     """The solution of matvec(x) = b by conjugate gradients, for a symmetric positive matrix.
 
-    For `linear_solve` and `root`, which give it its derivative. `tol` is the residual's norm over
-    b's, by default eps^(3/4). Raises `ConvergenceError`.
+    For use in `linear_solve` and `root`, which add its derivative. `tol` bounds the norm of the
+    residual relative to that of b; default eps^(3/4). Raises `ConvergenceError`.
 
     >>> import pullback as pb
     >>> pb.solvers.cg(lambda x: 2.0 * x, pb.tensor([1.0, 3.0]))
@@ -129,9 +129,9 @@ def cg(matvec: MatVec, b: Any, *, tol: float | None = None, maxiter: int | None 
 
 
 def gmres(matvec: MatVec, b: Any, *, tol: float | None = None, maxiter: int | None = None) -> Any:
-    """The solution of matvec(x) = b by generalised minimal residuals, for any regular matrix.
+    """The solution of matvec(x) = b by GMRES (generalised minimal residual), for a regular matrix.
 
-    As `cg`.
+    Arguments as for `cg`.
 
     >>> import pullback as pb
     >>> pb.solvers.gmres(lambda x: pb.flip(x), pb.tensor([1.0, 3.0]))
@@ -157,9 +157,9 @@ def _by_scipy(
         if failed:
             residual = abs(product.matvec(x) - right).max()
             raise ConvergenceError(
-                f"`{name}`", f"a residual of {tol:.1g} times the right side",
-                f"entries up to {residual:.3g} after {failed} iterations",
-                "pass another solver, with more iterations or a larger tol: "
+                f"`{name}`", f"a residual norm of at most {tol:.1g} times that of b",
+                f"residual entries up to {residual:.3g} after {failed} iterations",
+                "allow more iterations or a larger tol, with the solver "
                 f"lambda matvec, b: pullback.solvers.{name}(matvec, b, maxiter=…, tol=…)",
             )
         return joint.tensor(x)

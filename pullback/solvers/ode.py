@@ -1,8 +1,8 @@
 """Ordinary differential equations: SciPy's integrator, with the adjoint equation as its gradient.
 
-The solution at the output times is one recorded operation. Its pull integrates the adjoint
-equation backwards, its push the tangent equation forwards, both with `integrate` itself, on
-tensors: so they are recorded when somebody asks, and have derivatives in their turn.
+The solution at the output times is one recorded operation. Its VJP integrates the adjoint equation
+backwards and its JVP the tangent equation forwards, both with `integrate` on tensors, so they are
+recorded when a higher derivative needs it.
 
 Source: Pontryagin et al., The Mathematical Theory of Optimal Processes (1962); for learning, Chen
 et al., Neural Ordinary Differential Equations (2018).
@@ -42,24 +42,24 @@ def odeint(
     func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 1e-8,
     atol: float = 1e-8, method: Any = "DOP853",
 ) -> Any:
-    """The solution of dy/dt = func(y, t, *args) with y = y0 at t[0], at the times t.
+    """The solution of dy/dt = func(y, t, *args), y(t[0]) = y0, at the times t.
 
-    y0       an array or a structure; the solution has it with an axis for the times in front
-    t        a vector of times that rise, or fall
-    func     gives dy/dt in y0's structure; it may close over tracked tensors
-    method   a name of `scipy.integrate.solve_ivp`'s; its step control is by rtol and atol, which
-             single precision raises to 10 eps
+    y0       an array or a pytree; the solution has the same structure, with a leading time axis
+    t        a vector of increasing or decreasing times
+    func     returns dy/dt as a pytree like y0; it may close over tracked tensors
+    method   a method of `scipy.integrate.solve_ivp`; its step size control uses rtol and atol,
+             which are at least 10 eps of the dtype
 
-    Differentiable in y0, t, args and what func closes over, to any order: pulled by the adjoint
-    equation, which is integrated backwards from one time to the one before, and pushed by the
-    tangent equation. So memory does not grow with the number of steps, and derivatives are right
-    to the tolerance, not to rounding. Under `vmap` all examples are one system, whose steps are
-    those that the hardest one needs; the times may be mapped, too.
+    Differentiable in y0, t, args and the tensors that func closes over, to any order: the VJP
+    integrates the adjoint equation backwards from each time to the one before, the JVP integrates
+    the tangent equation. So memory does not grow with the number of steps, and derivatives are
+    accurate to the tolerance, not to rounding. Under `vmap` all examples form one system, whose
+    steps are as small as the hardest example needs; the times may be mapped, too.
 
-    Raises `ConvergenceError` where SciPy's integrator gives up, `ShapeError` where func has
-    another shape than y, `ArgumentError` for times that are not in order.
+    Raises `ConvergenceError` if SciPy's integrator fails, `ShapeError` if func returns another
+    shape than y, `ArgumentError` for times that are not monotonic.
 
-    With `jax.experimental.ode.odeint`'s arguments.
+    Arguments as for `jax.experimental.ode.odeint`.
 
     >>> import pullback as pb
     >>> decay = lambda y, t, rate: -rate * y
@@ -81,8 +81,8 @@ def odeint(
         raise ArgumentTypeError(f"argument `t` of {who}", "real times", f"dtype {times.dtype}")
     if times.ndim != 1 or not times.shape[0]:
         raise ShapeError(
-            f"argument `t` of {who}", "a vector of one time or more", f"shape {times.shape}",
-            "the first time is that of y0: [0.0, 1.0]",
+            f"argument `t` of {who}", "a 1-D array of at least one time", f"shape {times.shape}",
+            "the first time is the time of y0: [0.0, 1.0]",
         )
 
     def rates(parts: Sequence[Any], now: Any) -> list[Any]:
@@ -99,9 +99,9 @@ _METHODS = ("RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA")
 
 
 class System:
-    """dy/dt for a list of tensors: a checked function, with how it is integrated.
+    """dy/dt for a list of tensors: a checked function, with its integration options.
 
-    known   nodes that it may depend on, apart from those that it is seen to depend on at first
+    known   nodes that it may depend on, besides those found in the first run
     """
 
     def __init__(
@@ -111,34 +111,34 @@ class System:
         self.rates, self.who, self.how, self.known = rates, who, how, known
 
     def __call__(self, ys: Sequence[Any], t: Any) -> list[Any]:
-        """dy/dt, each part in the shape and dtype of its y."""
+        """dy/dt, each part with the shape and dtype of its y."""
         found = self.rates(ys, t)
         if len(found) != len(ys):
             raise ArgumentError(
-                f"result of {self.who}", f"dy/dt in y's structure, of {len(ys)} leaves",
+                f"result of {self.who}", f"dy/dt, a pytree of {len(ys)} leaves like y",
                 f"{len(found)}",
             )
-        answers = []
+        rates = []
         for y, rate in zip(ys, found, strict=True):
             rate = as_output(rate, self.who)
             if rate.shape != y.shape:
                 raise ShapeError(
-                    f"result of {self.who}", f"dy/dt of y's shape {y.shape}", f"{rate.shape}"
+                    f"result of {self.who}", f"dy/dt of shape {y.shape}, as y", f"{rate.shape}"
                 )
-            answers.append(rate if rate.dtype == y.dtype else astype(rate, y.dtype))
-        return answers
+            rates.append(rate if rate.dtype == y.dtype else astype(rate, y.dtype))
+        return rates
 
     def at(self, t: Any) -> Callable[..., list[Any]]:
         """dy/dt as a function of y alone."""
         return lambda *ys: self(ys, t)
 
     def like(self, rates: Callable[[Sequence[Any], Any], list[Any]]) -> System:
-        """Another system, integrated in the same way."""
+        """Another system with the same integration options."""
         return System(rates, self.who, self.how, self.known)
 
 
 def _by_intervals(system: System, ys: list[Any], times: Any) -> list[Any]:
-    """The solution where each example has times of its own: by a clock that all share.
+    """The solution where each example has its own times, by a clock that all examples share.
 
     In each interval s runs from 0 to 1, and t = begin + s (end - begin).
     """
@@ -158,7 +158,7 @@ def _by_intervals(system: System, ys: list[Any], times: Any) -> list[Any]:
 
 
 def integrate(system: System, ys: list[Any], t: Any) -> list[Any]:
-    """The solution at the times, recorded where somebody follows it."""
+    """The solution at the times, recorded if an input is tracked."""
     before = unrecorded()
     try:
         outs = _Numbers(system, ys, t).solution()
@@ -168,13 +168,13 @@ def integrate(system: System, ys: list[Any], t: Any) -> list[Any]:
 
 
 class _Numbers:
-    """One integration by SciPy, of all parts and examples as one vector of real numbers."""
+    """One integration by SciPy, with all parts and examples as one real vector."""
 
     def __init__(self, system: System, ys: list[Any], t: Any) -> None:
         self.system, self.times = system, plain(t, {}).astype(numpy.float64)
         self.clock = t
         ys = [wrap(y._out, y._data) for y in ys]
-        while True:  # until no part lacks a hidden axis that its rate has
+        while True:  # until every part has the hidden (vmap) axes of its rate
             rates = system(ys, self._time(self.times[0]))
             wider = [mapped_over(y, tags_of(r)) for y, r in zip(ys, rates, strict=True)]
             if [tags_of(y) for y in wider] == [tags_of(y) for y in ys]:
@@ -196,7 +196,7 @@ class _Numbers:
         return numpy.concatenate(pieces)
 
     def _parts(self, vector: Any) -> list[Any]:
-        """The tensors of a vector, or of one for each time, in a matrix's columns."""
+        """The tensors in a vector; or one per time, from the columns of a matrix."""
         found, start = [], 0
         for y, tags, shape in zip(self.ys, self.tags, self.shapes, strict=True):
             kind = "complex128" if is_complex(y) else "float64"
@@ -205,7 +205,7 @@ class _Numbers:
             start += size
             several = piece.shape[:-1]
             array = piece.reshape((*several, *shape)).astype(numpy_dtype(y.dtype))
-            if several:  # the times come behind the hidden axes
+            if several:  # the time axis follows the hidden axes
                 array = numpy.moveaxis(array, 0, len(tags))
             found.append(wrap(y._out, hidden(as_of(array, y), tags)))
         return found
@@ -214,14 +214,14 @@ class _Numbers:
         return self._vector(self.system(self._parts(vector), self._time(t)))
 
     def solution(self) -> list[Any]:
-        """The parts at all times, the times in front."""
+        """The parts at all times, with the time axis first."""
         times, first = self.times, self._vector(self.ys)
         if len(times) == 1 or not first.size:
             return self._parts(numpy.broadcast_to(first, (len(times), first.size)))
         steps = numpy.diff(times)
         if not (numpy.all(steps > 0) or numpy.all(steps < 0)):
             raise ArgumentError(
-                f"argument `t` of {self.system.who}", "times that rise, or that fall",
+                f"argument `t` of {self.system.who}", "increasing or decreasing times",
                 numpy.array2string(times, threshold=8),
             )
         return self._parts(self._integrated(first).T)
@@ -231,20 +231,20 @@ class _Numbers:
 
         if not numpy.all(numpy.isfinite(self._slope(self.times[0], first))):
             raise ConvergenceError(
-                self.system.who, "a finite dy/dt to begin with", "infinities or NaNs",
+                self.system.who, "a finite dy/dt at the first time", "infinities or NaNs",
             )
         finest = max(10 * float(numpy.finfo(numpy_dtype(y.dtype)).eps) for y in self.ys)
         how = {**self.system.how}
         how["rtol"], how["atol"] = max(how["rtol"], finest), max(how["atol"], finest)
         span = (self.times[0], self.times[-1])
-        slope = [self._slope]  # what SciPy's solvers hold, who refer to themselves, is let go
+        slope = [self._slope]  # SciPy's solvers are reference cycles: drop what they hold
         found = solve_ivp(lambda *at: slope[0](*at), span, first, t_eval=self.times, **how)
         slope.clear()
         if not found.success:
             raise ConvergenceError(
                 self.system.who, f"a solution up to t = {span[1]:g}",
                 f"one up to t = {found.t[-1] if len(found.t) else span[0]:g}: {found.message}",
-                "a stiff equation wants method='Radau'; a solution may end in a singularity",
+                "for a stiff equation pass method='Radau'; check for a singularity",
             )
         return found.y
 
@@ -253,9 +253,9 @@ class _Numbers:
 
 
 class _Solution(ByStep):
-    """The operation of one integration; `saved` has the solution's parts, and the times.
+    """The operation of one integration; `saved` holds the solution's parts and the times.
 
-    The parents are y0's nodes, that of the times, and those that the system closes over.
+    Its parents are the nodes of y0, of the times, and of the system's closed-over tensors.
     """
 
     name = "odeint"
@@ -266,7 +266,7 @@ class _Solution(ByStep):
         self.closed: list[Node] = []
 
     def recorded(self, ys: list[Any], t: Any, outs: list[Any]) -> list[Any]:
-        """The solution, with this behind it."""
+        """The solution, linked to a node of this operation."""
         if not _state.state().mode:
             return outs
         before = _state.change(accumulators=(), closed=None, lines=False)
@@ -291,7 +291,7 @@ class _Solution(ByStep):
         ]
 
     def _values(self, node: Any, record: bool) -> tuple[list[Any], Any]:
-        """The solution and the times, linked to their nodes to be recorded."""
+        """The solution and the times, linked to their nodes if they are to be recorded."""
         check_as_before(node, ())
         arrays, times = node.saved
         if not record:
@@ -315,7 +315,7 @@ class _Solution(ByStep):
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
         record: bool, cls: type,
     ) -> None:
-        """One step of any pull: the adjoint equation, from each time back to the one before."""
+        """One step of a VJP: the adjoint equation, from each time back to the one before."""
         ys, t = self._values(node, record)
         gs = [zeros_like(y) if v is None else wrapped(node.cls, v)
               for y, v in zip(ys, g, strict=True)]
@@ -329,7 +329,7 @@ class _Solution(ByStep):
         of_times: list[Any] = []
         for i in range(last, 0, -1):
             if clock:
-                of_times.append(self._moved(node, ys, t, i, [v[i] for v in gs]))
+                of_times.append(self._time_cotangent(node, ys, t, i, [v[i] for v in gs]))
             now = [y[i] for y in ys]
             found = integrate(adjoint, [*now, *a, *bars], t[i - 1 : i + 1][::-1])
             arrived = [v[1] for v in found[count:]]
@@ -337,7 +337,7 @@ class _Solution(ByStep):
             if i > 1:
                 a = [v + w[i - 1] for v, w in zip(a, gs, strict=True)]
         if clock:
-            first = -self._moved(node, ys, t, 0, a) if last else zeros_like(t[0])
+            first = -self._time_cotangent(node, ys, t, 0, a) if last else zeros_like(t[0])
             bars = [stack([first, *of_times[::-1]]), *bars]
             closed = [node.parents[count], *closed]
         if last:
@@ -346,8 +346,8 @@ class _Solution(ByStep):
             if parent is not None and (needed is None or parent in needed):
                 accumulate(cotangents, parent, r if record else raw(r))
 
-    def _moved(self, node: Any, ys: list[Any], t: Any, i: int, gs: Sequence[Any]) -> Any:
-        """Along dy/dt at one time: what it is worth to be later there."""
+    def _time_cotangent(self, node: Any, ys: list[Any], t: Any, i: int, gs: Sequence[Any]) -> Any:
+        """Σ g · dy/dt at one time: the cotangent of that time."""
         here = self._here(node, [y[i] for y in ys], t[i])
         return sum(stack([sum(g * rate) for g, rate in zip(gs, here.outs, strict=True)]))
 
@@ -362,7 +362,7 @@ class _Solution(ByStep):
         return rates
 
     def push(self, node: Any, tangents: Sequence[Any], record: bool, cls: type) -> list[Any]:
-        """The tangents: dv/dt = (∂f/∂y) v + (∂f/∂θ) θ̇, along with y."""
+        """The JVP: dv/dt = (∂f/∂y) v + (∂f/∂θ) θ̇, integrated along with y."""
         ys, t = self._values(node, record)
         count = len(ys)
         starts = [y[0] for y in ys]

@@ -1,4 +1,4 @@
-"""Equations: `root` and `fixed_point`, with the derivative of the solution."""
+"""Nonlinear equations: `root` and `fixed_point`, with implicit derivatives of the solution."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ def root(
     f: Callable[..., Any], x0: Any, *args: Any, method: Any = None, tol: float | None = None,
     maxiter: int | None = None, linear_solver: Any = "dense",
 ) -> Any:
-    """The x with f(x, *args) = 0 near x0, in x0's structure.
+    """The x near x0 with f(x, *args) = 0, as a pytree like x0.
 
-    f              gives as many numbers as x has; it may close over tracked tensors
-    method         None: Newton's, with steps halved until |f| falls; a name of
-                   `scipy.optimize.root`'s; or a function `method(f, x0)`, of one argument
-                   and in x0's structure
-    tol            of the largest |f|, in units of 1 or the largest |f(x0)|, if that is larger;
-                   by default eps^(3/4). To SciPy's methods it is their own `tol`
-    maxiter        the largest number of steps; Newton's takes 100 at most
+    f              returns as many numbers as x has; it may close over tracked tensors
+    method         None: Newton's method, halving steps until |f| falls; a method name of
+                   `scipy.optimize.root`; or a function `method(f, x0)`, with f of one argument
+                   and the result a pytree like x0
+    tol            bound on the largest |f|, relative to max(1, largest |f(x0)|); default
+                   eps^(3/4). SciPy's methods receive it as their own `tol`
+    maxiter        the maximum number of steps; Newton's method defaults to 100
     linear_solver  how the derivative solves with the Jacobian: see `linear_solve`
 
-    Differentiable in args and in what f closes over, in both modes and to any order, by the
-    implicit function theorem; the steps are not differentiated, and x0 has a gradient of zeros.
-    Under `vmap`, Newton's method works on all examples at once, each until it has converged;
-    SciPy's work on them as one large system.
+    Differentiable in args and in the tensors that f closes over, in both modes and to any order,
+    by the implicit function theorem; the steps are not differentiated, and x0 has gradient zero.
+    Under `vmap`, Newton's method runs on all examples at once, each until it has converged;
+    SciPy's methods treat them as one large system.
 
-    Raises `ConvergenceError` where no solution is found, `ShapeError` where f gives another number
-    of numbers.
+    Raises `ConvergenceError` if no solution is found, `ShapeError` if f returns another number
+    of entries than x has.
 
     >>> import pullback as pb
     >>> pb.root(lambda x, a: x * x - a, 1.0, 2.0)
@@ -70,7 +70,7 @@ def root(
     try:
         start = form.vector(form.rebuild(form.parts))
         if method is None:
-            with numpy.errstate(all="ignore"):  # a step may lead anywhere
+            with numpy.errstate(all="ignore"):  # a step may overflow or leave f's domain
                 x = _newton(residual, start, tol, 100 if maxiter is None else maxiter)
         elif isinstance(method, str):
             x = _by_scipy(residual, start, method, tol, maxiter)
@@ -79,7 +79,8 @@ def root(
             x = vector_of(form.vector(found), start, "root")
         else:
             raise ArgumentTypeError(
-                "argument `method` of root", "None, a name of scipy.optimize.root's, or a function",
+                "argument `method` of root",
+                "None, the name of a scipy.optimize.root method, or a function",
                 f"a {type(method).__name__}",
             )
     finally:
@@ -91,12 +92,12 @@ def fixed_point(
     f: Callable[..., Any], x0: Any, *args: Any, tol: float | None = None, maxiter: int = 1000,
     linear_solver: Any = "dense",
 ) -> Any:
-    """The x with f(x, *args) = x, in x0's structure, by applying f again and again.
+    """The x with f(x, *args) = x, as a pytree like x0, by iterating f.
 
-    tol   of the largest change in a step, in units of 1 or the largest entry, if that is larger;
-          by default eps^(3/4)
+    tol   bound on the largest change in a step, relative to max(1, largest |x|); default
+          eps^(3/4)
 
-    Derivatives and `linear_solver` are as those of `root`. Raises `ConvergenceError` after maxiter
+    Derivatives and `linear_solver` are as for `root`. Raises `ConvergenceError` after maxiter
     steps.
 
     >>> import pullback as pb
@@ -128,12 +129,12 @@ def _iterated(step: Equation, x: Any, tol: float | None, maxiter: int) -> Any:
     raise ConvergenceError(
         "`fixed_point`", f"steps of at most {tol:.2g}",
         f"steps up to {largest(change):.3g} after {maxiter} iterations",
-        "begin nearer to the solution, or find it by root(lambda x: f(x) - x, x0)",
+        "start nearer to the solution, or find it by root(lambda x: f(x) - x, x0)",
     )
 
 
 def _size(x: Any) -> Any:
-    """The largest absolute value, of each example."""
+    """The largest absolute value of each example."""
     return max(abs(x)) if x.shape[0] else sum(x)
 
 
@@ -141,9 +142,9 @@ def _size(x: Any) -> Any:
 
 
 def _newton(residual: Equation, x: Any, tol: float | None, maxiter: int) -> Any:
-    """Newton's method with halved steps, on all examples of a vmap at once.
+    """Newton's method with step halving, on all examples of a vmap at once.
 
-    One step is taken after |f| is small enough, which doubles the right digits.
+    After |f| is small enough it takes one more step, which doubles the number of correct digits.
     """
     tol = precision(x.dtype) if tol is None else tol
     x = mapped_over(x, tags_of(residual(x)))
@@ -155,18 +156,18 @@ def _newton(residual: Equation, x: Any, tol: float | None, maxiter: int) -> Any:
         try:
             step = _step(here, r, near | done)
         except SingularMatrixError:
-            raise _stuck(r, count, small, "the Jacobian is singular") from None
+            raise _not_converged(r, count, small, "the Jacobian is singular") from None
         x, here, fell = _descended(residual, x, here, step, near | done)
         r = _value(here)
-        # At the limit of rounding |f| does not fall any more, and steps are tiny.
+        # Near rounding error |f| stops falling and steps are tiny.
         tiny = _size(step) <= precision(x.dtype) ** 0.5 * maximum(_size(x), 1.0)
         done = done | near | (tiny & ~fell)
         if everywhere(done):
             return x
         near = _size(r) <= small
         if not everywhere(fell | done):
-            raise _stuck(r, count + 1, small, "|f| does not fall along Newton's step")
-    raise _stuck(r, maxiter, small, "")
+            raise _not_converged(r, count + 1, small, "|f| does not fall along Newton's step")
+    raise _not_converged(r, maxiter, small, "")
 
 
 def _value(here: Here) -> Any:
@@ -178,7 +179,7 @@ def _step(here: Here, r: Any, settled: Any) -> Any:
     matrix = here.matrix()
     try:
         return -solve(matrix, r)
-    except SingularMatrixError:  # which does not matter where no step is needed
+    except SingularMatrixError:  # harmless if every example has converged
         unit = numpy.eye(r.shape[0], dtype=r.dtype)
         return where(settled, 0.0, -solve(where(settled, unit, matrix), r))
 
@@ -186,7 +187,7 @@ def _step(here: Here, r: Any, settled: Any) -> Any:
 def _descended(
     residual: Equation, x: Any, here: Here, step: Any, settled: Any
 ) -> tuple[Any, Here, Any]:
-    """The point after a step, halved until |f| falls; and for each example, whether it did."""
+    """The point after a step halved until |f| falls; and per example, whether it fell."""
     length = vector_norm(_value(here))
     scale: Any = 1.0
     for _ in range(_HALVINGS):
@@ -205,11 +206,11 @@ def _descended(
 _HALVINGS = 40
 
 
-def _stuck(r: Any, count: int, small: Any, why: str) -> ConvergenceError:
+def _not_converged(r: Any, count: int, small: Any, why: str) -> ConvergenceError:
     return ConvergenceError(
         "`root`", f"|f| of at most {largest(small):.2g}",
         f"{largest(r):.3g} after {count} iterations{': ' if why else ''}{why}",
-        "begin nearer to the solution, allow more iterations or a larger tol, or pass a method",
+        "start nearer to the solution, allow more iterations or a larger tol, or pass a method",
     )
 
 
@@ -239,7 +240,7 @@ def _by_scipy(
         raise ConvergenceError(
             f"`root` by SciPy's {method!r}", "a solution",
             f"|f| up to {numpy.abs(found.fun).max():.3g}: {' '.join(found.message.split())}",
-            "begin nearer to the solution, or leave out `method`",
+            "start nearer to the solution, or leave out `method`",
         )
     return joint.tensor(found.x)
 
@@ -249,4 +250,4 @@ _METHODS = (
     "excitingmixing", "krylov", "df-sane",
 )
 _LIMIT = {"hybr": "maxfev", "lm": "maxiter"}
-"""SciPy's methods that use a Jacobian -> their name for the number of steps."""
+"""SciPy's methods that use a Jacobian -> their option for the number of steps."""

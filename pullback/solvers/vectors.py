@@ -1,4 +1,4 @@
-"""Structures as one real vector, and batched arrays as plain ones: what solvers work on."""
+"""Pytrees as one real vector, and batched arrays as plain ones: what solvers work on."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def floating(value: Any, who: str) -> Any:
 
 
 class Form:
-    """How a structure of numbers and arrays is one real vector.
+    """The layout of a pytree of numbers and arrays as one real vector.
 
-    A complex array is its real parts and then its imaginary parts, so that equations with any
-    mixture of them are real ones.
+    A complex array contributes its real parts, then its imaginary parts, so a mixture of real and
+    complex equations becomes a real system.
     """
 
     def __init__(self, tree: Any, who: str) -> None:
@@ -51,9 +51,9 @@ class Form:
         self.size = sum(self.sizes)
 
     def vector(self, tree: Any) -> Any:
-        """A structure of as many numbers as a vector.
+        """The vector of a pytree with the same number of entries.
 
-        Raises `ShapeError` for another number.
+        Raises `ShapeError` for another number of entries.
         """
         pieces = []
         for x in leaves(tree):
@@ -65,13 +65,13 @@ class Form:
         found = pieces[0] if len(pieces) == 1 else concat(pieces)
         if found.shape != (self.size,):
             raise ShapeError(
-                f"result of {self.who}", f"as many numbers as the unknown has, {self.size}",
+                f"result of {self.who}", f"{self.size} entries, as many as the unknown has",
                 f"{found.shape[0]}",
             )
         return found
 
     def tree(self, vector: Any) -> Any:
-        """The structure of a vector."""
+        """The pytree of a vector."""
         found, start = [], 0
         for shape, dtype, size in zip(self.shapes, self.dtypes, self.sizes, strict=True):
             piece = vector[start : start + size] if size != self.size else vector
@@ -83,7 +83,7 @@ class Form:
         return self.rebuild(found)
 
     def between(self, function: Callable[..., Any], args: Sequence[Any] = ()) -> Any:
-        """A function of structures as one of vectors."""
+        """A function of pytrees, as a function of vectors."""
 
         def of_vector(vector: Any) -> Any:
             return self.vector(function(self.tree(vector), *args))
@@ -96,7 +96,7 @@ class Form:
 
 
 def tags_of(*arrays: Any) -> Tags:
-    """The hidden axes that some arrays or Tensors have, the outermost first."""
+    """The hidden (vmap) axes of some arrays or Tensors, the outermost first."""
     found: Tags = {}
     for array in arrays:
         array = raw(array)
@@ -107,17 +107,17 @@ def tags_of(*arrays: Any) -> Tags:
 
 
 def plain(array: Any, tags: Tags) -> Any:
-    """The NumPy array with the hidden axes in front, repeated along those that it lacks."""
+    """The NumPy array with hidden axes in front, repeated along those that it lacks."""
     return _numbers(plain_of(raw(array), list(tags), list(tags.values())))
 
 
 def hidden(array: Any, tags: Tags) -> Any:
-    """The array with the axes in front hidden."""
+    """The array with its leading axes hidden."""
     return hidden_under(array, list(tags))
 
 
 def mapped_over(x: Any, tags: Tags) -> Any:
-    """A tensor, repeated along the hidden axes that it lacks, without its history."""
+    """A tensor repeated along the hidden axes that it lacks, without its history."""
     if tags.keys() <= tags_of(x).keys():
         return wrap(x._out, x._data)
     tags = {**tags, **tags_of(x)}
@@ -126,29 +126,29 @@ def mapped_over(x: Any, tags: Tags) -> Any:
 
 
 def _numbers(array: Any) -> Any:
-    """A NumPy array of one of any library, below all hidden axes."""
+    """An array of any library as a NumPy array, below all hidden axes."""
     array = bare(array)
     return adapters[array.__class__].numpy(array)
 
 
 def as_of(array: Any, x: Any) -> Any:
-    """A NumPy array as one of the library of a tensor's."""
+    """A NumPy array converted to the library of a tensor."""
     like = bare(raw(x))
     return adapters[like.__class__].asarray(array, like.dtype, like)
 
 
 def everywhere(condition: Any) -> bool:
-    """Whether a condition holds in all entries, and for all examples of every vmap."""
+    """Whether a condition holds in all entries and for all examples of every vmap."""
     return bool(numpy.all(_numbers(raw(condition))))
 
 
 def largest(x: Any) -> float:
-    """The largest absolute value of all entries and examples; NaN where there is one."""
+    """The largest absolute value over all entries and examples; NaN if there is one."""
     return float(numpy.max(numpy.abs(_numbers(raw(x))), initial=0.0))
 
 
 class Joint:
-    """All examples of a batched vector as one plain vector, for solvers of other libraries."""
+    """All examples of a batched vector as one plain vector, for external solvers."""
 
     def __init__(self, like: Any, tags: Tags) -> None:
         self.tags, self.like, self.cls = tags, bare(like._data), like._out
@@ -164,17 +164,17 @@ class Joint:
         return wrap(self.cls, hidden(array, self.tags))
 
     def between(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """A function of tensors as one of NumPy vectors."""
+        """A function of tensors, as a function of NumPy vectors."""
         return lambda vector: self.plain(function(self.tensor(vector)))
 
 
 def unrecorded() -> _state.State:
-    """Turn recording, tapes and tangents off for the while of a solution; `restore` undoes it."""
+    """Turn recording, tapes and tangents off while a solver runs; `restore` undoes it."""
     return _state.change(enabled=False, tapes=(), accumulators=(), closed=None, watching=False)
 
 
 def precision(dtype: Any) -> float:
-    """To what a residual is brought by default: eps^(3/4), some 2e-12 for float64."""
+    """The default bound on residuals: eps^(3/4), about 2e-12 for float64."""
     return float(numpy.finfo(numpy_dtype(dtype)).eps) ** 0.75
 
 

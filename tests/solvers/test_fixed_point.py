@@ -84,5 +84,5 @@ def test_errors() -> None:
         pb.fixed_point(lambda x: 2.0 * x + 1.0, 1.0, maxiter=20)
     with pytest.raises(ConvergenceError, match="nan"):
         pb.fixed_point(lambda x: x * np.nan, 1.0, maxiter=5)
-    with pytest.raises(ShapeError, match="as many numbers"):
+    with pytest.raises(ShapeError, match="as many as the unknown has"):
         pb.fixed_point(lambda x: pb.stack([x, x]), 1.0)

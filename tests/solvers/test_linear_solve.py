@@ -158,7 +158,7 @@ def test_errors() -> None:
         )
     with pytest.raises(ArgumentError, match="linear function"):
         pb.linear_solve(lambda x: x + 1.0, RIGHT)
-    with pytest.raises(ShapeError, match="as many numbers"):
+    with pytest.raises(ShapeError, match="as many as the unknown has"):
         pb.linear_solve(lambda x: x[:2], RIGHT)
     with pytest.raises(ShapeError, match="the solver"):
         pb.linear_solve(lambda x: x, RIGHT, solver=lambda m, b: b[:2])

@@ -312,7 +312,7 @@ def test_no_solution_says_how_far_it_came() -> None:
 
 
 def test_misuse() -> None:
-    with pytest.raises(ShapeError, match="as many numbers"):
+    with pytest.raises(ShapeError, match="as many as the unknown has"):
         pb.root(lambda x: pb.stack([x, x]), 1.0)
     with pytest.raises(ArgumentError, match="linear_solver"):
         pb.root(lambda x: x, 1.0, linear_solver="lu")
@@ -332,10 +332,10 @@ def test_a_function_that_changed_since_is_an_error() -> None:
     with pb.GradientTape(persistent=True) as tape:
         y = pb.root(lambda x: x * x - w, 1.0)
     w.assign(9.0)
-    with pytest.raises(InplaceError, match="as they were"):
+    with pytest.raises(InplaceError, match="unmodified since"):
         tape.gradient(y, w)
     used = [pb.tensor(4.0, requires_grad=True)]
     y = pb.root(lambda x: x * x - used[0], 1.0)
     used[0] = pb.tensor(4.0, requires_grad=True)
-    with pytest.raises(CaptureError, match="used before"):
+    with pytest.raises(CaptureError, match="captured in the forward pass"):
         y.backward()

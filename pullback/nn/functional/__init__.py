@@ -1,7 +1,8 @@
-"""Layers, activations and losses as functions, where a short composition of operations is enough.
+"""Layers, activations and losses as functions that are compositions of a few operations.
 
-What is an operation of its own (`relu`, `conv2d`, `layer_norm`, `cross_entropy`, …) is in
-`pullback`; these are made of such, so overrides, forward mode and batching reach into them.
+Functions that are operations of their own (`relu`, `conv2d`, `layer_norm`, `cross_entropy`, …) are
+in `pullback`. The functions here call such operations, so overrides, forward mode and batching
+apply inside them.
 """
 
 from .activations import *

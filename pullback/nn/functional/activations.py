@@ -1,4 +1,4 @@
-"""Activations that are short compositions of operations; kinks as PyTorch has them."""
+"""Activations composed of a few operations; derivatives at kinks are PyTorch's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALPHA, _SCALE = 1.6732632423543772848170429916717, 1.05070098735548049341933498
 
 
 def celu(x: Any, alpha: float = 1.0) -> Any:
-    """x above 0, alpha · (exp(x / alpha) - 1) elsewhere; the derivative at 0 is 1.
+    """x for x > 0, else alpha · (exp(x / alpha) - 1); the derivative at 0 is 1.
 
     Raises `ArgumentError` for alpha 0.
 
@@ -34,7 +34,7 @@ def celu(x: Any, alpha: float = 1.0) -> Any:
 
 
 def selu(x: Any) -> Any:
-    """1.0507 · x above 0, 1.7581 · (exp(x) - 1) elsewhere (Klambauer et al., 2017).
+    """1.0507 · x for x > 0, else 1.7581 · (exp(x) - 1) (Klambauer et al., 2017).
 
     >>> import numpy as np
     >>> selu(np.array([0.0, 1.0])).round(4)
@@ -54,7 +54,7 @@ def mish(x: Any) -> Any:
 
 
 def hard_swish(x: Any) -> Any:
-    """x · (x + 3) / 6 between -3 and 3, 0 below and x above; derivative 0 at -3 and 1 at 3.
+    """x · (x + 3) / 6 for -3 < x < 3, 0 below, x above; derivative 0 at -3 and 1 at 3.
 
     >>> import numpy as np
     >>> hard_swish(np.array([-4.0, 0.0, 4.0]))
@@ -85,7 +85,7 @@ def tanh_shrink(x: Any) -> Any:
 
 
 def hard_shrink(x: Any, limit: float = 0.5) -> Any:
-    """x where |x| is above the limit, else 0; the derivative at the limit is 0.
+    """x where |x| > limit, else 0; the derivative at the limit is 0.
 
     >>> import numpy as np
     >>> hard_shrink(np.array([-1.0, 0.5, 0.7]))
@@ -95,7 +95,7 @@ def hard_shrink(x: Any, limit: float = 0.5) -> Any:
 
 
 def soft_shrink(x: Any, limit: float = 0.5) -> Any:
-    """x brought nearer to 0 by the limit, or 0 where it is not that far.
+    """sign(x) · max(|x| - limit, 0).
 
     Raises `ArgumentError` for a negative limit.
 
@@ -110,7 +110,7 @@ def soft_shrink(x: Any, limit: float = 0.5) -> Any:
 
 
 def threshold(x: Any, limit: float, value: float) -> Any:
-    """x where it is above the limit, else a value.
+    """x where x > limit, else `value`.
 
     >>> import numpy as np
     >>> threshold(np.array([1.0, 2.0]), 1.0, 7.0)
@@ -120,7 +120,7 @@ def threshold(x: Any, limit: float, value: float) -> Any:
 
 
 def prelu(x: Any, slope: Any) -> Any:
-    """x above 0, slope · x elsewhere, with one slope, or one a channel (axis 1).
+    """x for x > 0, else slope · x, with one slope, or one per channel (axis 1).
 
     Raises `ShapeError` for another number of slopes.
 
@@ -141,7 +141,7 @@ def rrelu(
     x: Any, low: float = 1 / 8, high: float = 1 / 3, *, training: bool = False,
     generator: Any = None,
 ) -> Any:
-    """x above 0, else x · slope: a random slope each in training, else their mean.
+    """x for x > 0, else slope · x: a random slope per entry in training, else the mean slope.
 
     >>> import numpy as np
     >>> rrelu(np.array([-2.0, 3.0]), 0.5, 1.0)
@@ -155,7 +155,7 @@ def rrelu(
 
 
 def glu(x: Any, axis: int = -1) -> Any:
-    """The first half along an axis, times the sigmoid of the second.
+    """The first half along an axis times the sigmoid of the second half.
 
     Raises `ShapeError` for an axis of odd length.
 
@@ -173,9 +173,9 @@ def glu(x: Any, axis: int = -1) -> Any:
 def gumbel_softmax(
     logits: Any, tau: float = 1.0, hard: bool = False, axis: int = -1, *, generator: Any = None
 ) -> Any:
-    """A random one-hot choice with probabilities softmax(logits), softened by a temperature tau.
+    """A random one-hot sample with probabilities softmax(logits), relaxed by a temperature tau.
 
-    hard  exactly one-hot, with the gradient of the soft choice
+    hard  return exactly one-hot samples, with the gradient of the relaxed ones
 
     >>> import numpy as np
     >>> float(gumbel_softmax(np.zeros((2, 3)), hard=True).sum())

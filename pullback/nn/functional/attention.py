@@ -1,4 +1,4 @@
-"""Attention: what is looked for, weighed by how well it fits."""
+"""Scaled dot-product attention."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def attention(
     query: Any, key: Any, value: Any, mask: Any = None, *, dropout: float = 0.0,
     causal: bool = False, scale: float | None = None, generator: Any = None,
 ) -> tuple[Any, Any]:
-    """softmax(query keyᵀ · scale + mask) value, and the weights: the softmax.
+    """(softmax(query keyᵀ · scale + mask) value, weights), where the weights are the softmax.
 
     query, key, value  (…, queries, d), (…, keys, d), (…, keys, e)
-    mask     booleans, True where a query may look; or numbers, which are added
-    causal   a query looks at no later key
-    scale    left out, 1 / √d
+    mask     booleans, True where a query may attend; or numbers, which are added to the scores
+    causal   query i attends only to keys 0 … i
+    scale    default 1 / √d
 
-    A query that may look nowhere gets zeros.
+    A query that may attend to no key gets zeros.
 
     >>> import numpy as np
     >>> q, k, v = np.zeros((1, 2)), np.ones((2, 2)), np.array([[1.0], [3.0]])

@@ -1,7 +1,7 @@
-"""Losses beyond those of `pullback.ops`: weights, classes to ignore, margins, distances.
+"""Losses beyond those of `pullback.ops`: with weights, ignored classes, margins, distances.
 
-`reduction` is "mean", "sum" or "none". Operands of two dtypes meet by operators, so that tensors of
-a front door are promoted as that has it.
+`reduction` is "mean", "sum" or "none". Arithmetic on operands of two dtypes goes through Python
+operators, so tensors of a compatibility front end follow its promotion rules.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def reduced(values: Any, reduction: str, who: str) -> Any:
-    """The losses themselves, their mean or their sum."""
+    """The unreduced losses, their mean or their sum."""
     if reduction not in ("mean", "sum", "none"):
         raise ArgumentError(
             f"argument `reduction` of `{who}`", "'mean', 'sum' or 'none'", repr(reduction)
@@ -34,7 +34,7 @@ def reduced(values: Any, reduction: str, who: str) -> Any:
 
 
 def _averaged(values: Any, weight: Any, reduction: str, who: str) -> Any:
-    """Losses with weights; their mean is divided by the sum of these."""
+    """Weighted losses; the mean is divided by the sum of the weights."""
     if weight is None:
         return reduced(values, reduction, who)
     values = values * weight
@@ -55,7 +55,7 @@ def mse_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) -
 
 
 def l1_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Any:
-    """|x - target| · weight, with derivative 0 where they are equal.
+    """|x - target| · weight; the derivative is 0 where x equals target.
 
     >>> import numpy as np
     >>> float(l1_loss(np.array([1.0, -3.0]), np.zeros(2)))
@@ -98,10 +98,10 @@ def smooth_l1_loss(x: Any, target: Any, reduction: str = "mean", beta: float = 1
 def kl_div(
     x: Any, target: Any, reduction: str = "mean", log_target: bool = False
 ) -> Any:
-    """target · (log(target) - x), for x the logarithm of a probability; 0 where target is 0.
+    """target · (log(target) - x), for a log-probability x; 0 where target is 0.
 
-    reduction   also "batchmean": the sum, divided by the first length
-    log_target  the target is a logarithm too
+    reduction   also "batchmean": the sum divided by the length of the first axis
+    log_target  target is a log-probability too
 
     >>> import numpy as np
     >>> float(kl_div(np.log([0.5, 0.5]), np.array([0.0, 1.0]), "sum"))
@@ -122,9 +122,9 @@ def poisson_nll_loss(
     x: Any, target: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8,
     reduction: str = "mean",
 ) -> Any:
-    """exp(x) - target · x, or x - target · log(x + eps) without log_input.
+    """exp(x) - target · x; with log_input=False, x - target · log(x + eps).
 
-    full  with Stirling's term, target · log(target) - target + log(2π · target) / 2 above 1
+    full  add Stirling's term, target · log(target) - target + log(2π · target) / 2, for target > 1
 
     >>> import numpy as np
     >>> float(poisson_nll_loss(np.array([0.0]), np.array([2.0])))
@@ -143,11 +143,13 @@ def gaussian_nll_loss(
     x: Any, target: Any, variance: Any, full: bool = False, eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Any:
-    """(log(v) + (x - target)² / v) / 2, for v the variance, not below eps; v has no gradient there.
+    """(log(v) + (x - target)² / v) / 2, where v = max(variance, eps).
 
-    full  with log(2π) / 2
+    The gradient passes through the clamp unchanged, as in PyTorch.
 
-    Raises `ShapeError` where the variance has neither the shape of x nor that with a last 1.
+    full  add log(2π) / 2
+
+    Raises `ShapeError` unless the variance has the shape of x, or that shape with a last axis of 1.
 
     >>> import numpy as np
     >>> float(gaussian_nll_loss(np.array([3.0]), np.array([1.0]), np.array([1.0])))
@@ -163,7 +165,7 @@ def gaussian_nll_loss(
                 f"shape {tuple(variance.shape)}",
             )
         variance = ops.expand_dims(variance, axis=-1)
-    # The limit counts for the value alone: the gradient is taken at it and goes on.
+    # A straight-through clamp: the gradient is taken at the clamped value and passed on.
     low = ops.stop_gradient(ops.where(variance < eps, eps - variance, ops.zeros_like(variance)))
     v = variance + low
     difference = x - target
@@ -189,9 +191,9 @@ def soft_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
 def binary_cross_entropy(
     p: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
-    """(-t log(p) - (1 - t) log(1 - p)) · weight; logarithms are not below -100.
+    """(-t log(p) - (1 - t) log(1 - p)) · weight; logarithms are clamped to at least -100.
 
-    Where a logarithm is cut its gradient is that of PyTorch: 1e12 times the cotangent at most.
+    Where a logarithm is clamped, the gradient is PyTorch's: at most 1e12 times the cotangent.
 
     >>> import numpy as np
     >>> binary_cross_entropy(np.array([1.0, 0.0]), np.array([1.0, 1.0]), reduction="none")
@@ -205,7 +207,7 @@ def binary_cross_entropy(
     edge = p * (1 - p) < 1e-12
     inside = ops.where(edge, 0.5, p)
     values = -(target * ops.log(inside) + (1 - target) * ops.log1p(-inside))
-    # There PyTorch's slope is (p - t) / 1e-12, and the value has the logarithms that are cut.
+    # There PyTorch's slope is (p - t) / 1e-12, while the value uses the clamped logarithms.
     fixed = ops.stop_gradient(p)
     ends = -(target * _cut_log(fixed) + (1 - target) * _cut_log(1 - fixed))
     values = ops.where(edge, ends + (p - fixed) * ((fixed - target) * 1e12), values)
@@ -254,9 +256,9 @@ def nll_loss(
 ) -> Any:
     """-x[target] · weight[target]; the mean is divided by the sum of the weights.
 
-    weight        one number a class
-    ignore_index  this target has loss 0 and does not count in the mean
-    axis          of the classes: 1, or the only one
+    weight        one number per class
+    ignore_index  targets of this class have loss 0 and do not count in the mean
+    axis          the axis of the classes: 1, or 0 if there is only one axis
 
     >>> import numpy as np
     >>> x = np.array([[-1.0, -2.0], [-5.0, -7.0]])
@@ -276,10 +278,10 @@ def cross_entropy(
     x: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
     label_smoothing: float = 0.0, *, axis: int | None = None,
 ) -> Any:
-    """-log(softmax(x)) of the target's class; see `pullback.cross_entropy`.
+    """-log(softmax(x)) of the target class; see `pullback.cross_entropy`.
 
-    weight, ignore_index, axis  as of `nll_loss`; targets may be probabilities, of which none is
-                                ignored
+    weight, ignore_index, axis  as for `nll_loss`; targets may be probabilities, to which
+                                ignore_index does not apply
 
     >>> import numpy as np
     >>> float(cross_entropy(np.zeros((2, 2)), np.array([1, -100])))
@@ -326,12 +328,12 @@ def _class_axis(x: Any) -> int:
 
 
 def _along(axis: int, ndim: int) -> tuple[int, ...]:
-    """The shape in which a number a class broadcasts."""
+    """The shape in which one number per class broadcasts."""
     return (-1,) + (1,) * (ndim - 1 - axis % ndim)
 
 
 def _has(target: Any, ignored: int) -> bool:
-    """Whether a class to ignore is among the targets, as far as they are known."""
+    """Whether the ignored class is among the targets, as far as they are known."""
     values = raw(target)
     while values.__class__ is Batched:
         values = values.value
@@ -342,7 +344,7 @@ def _has(target: Any, ignored: int) -> bool:
 def _picked(
     x: Any, target: Any, weight: Any, ignored: int, axis: int
 ) -> tuple[Any, Any]:
-    """Each example's loss, and what it counts."""
+    """The loss of each example, and its weight in the mean."""
     left_out = target == ignored
     safe = ops.where(left_out, 0, target)
     values = ops.nll_loss(x, safe, axis=axis, reduction="none")

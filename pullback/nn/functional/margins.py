@@ -1,4 +1,4 @@
-"""Losses that want a margin between scores, and distances between vectors."""
+"""Margin losses, and distances between vectors."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = [
 
 
 def _above_zero(x: Any) -> Any:
-    """max(x, 0), whose derivative at 0 is 1, as that of PyTorch's clamp."""
+    """max(x, 0) with derivative 1 at 0, as PyTorch's clamp."""
     return ops.clip(x, 0)
 
 
 def cosine_similarity(x: Any, y: Any, axis: int = 1, eps: float = 1e-8) -> Any:
-    """x · y / (|x| |y|) along an axis, where lengths below eps count as eps.
+    """x · y / (|x| |y|) along an axis; norms are clamped to at least eps.
 
     >>> import numpy as np
     >>> cosine_similarity(np.array([[3.0, 4.0]]), np.array([[0.0, 2.0]]))
@@ -54,7 +54,7 @@ def pairwise_distance(
 def margin_ranking_loss(
     x: Any, y: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
 ) -> Any:
-    """max(0, -target · (x - y) + margin): target 1 wants x above y, -1 below.
+    """max(0, -target · (x - y) + margin): target 1 ranks x above y, -1 below.
 
     >>> import numpy as np
     >>> float(margin_ranking_loss(np.array([1.0]), np.array([3.0]), np.array([1.0])))
@@ -105,7 +105,7 @@ def triplet_margin_loss(
 ) -> Any:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), for a distance d.
 
-    swap  take d(positive, negative) where it is smaller than d(anchor, negative)
+    swap  use d(positive, negative) where it is smaller than d(anchor, negative)
 
     >>> import numpy as np
     >>> a, p, n = np.zeros((1, 1)), np.full((1, 1), 2.0), np.full((1, 1), 1.5)
@@ -124,9 +124,9 @@ def multi_margin_loss(
 ) -> Any:
     """Σ max(0, margin - x[target] + x[i])ᵖ / classes over the other classes i.
 
-    weight  one number a class; multiplies the term before the power
+    weight  one number per class; multiplies the term before the power
 
-    Raises `ArgumentError` for p other than 1 and 2, `ShapeError` for targets of another shape.
+    Raises `ArgumentError` unless p is 1 or 2, `ShapeError` for targets of another shape.
 
     >>> import numpy as np
     >>> float(multi_margin_loss(np.array([[1.0, 0.5]]), np.array([0])))
@@ -154,7 +154,7 @@ def multi_margin_loss(
 def multi_label_soft_margin_loss(
     x: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
-    """The mean over classes (the last axis) of the logistic losses, each times its weight.
+    """The mean over classes (the last axis) of the weighted logistic losses.
 
     >>> import numpy as np
     >>> float(multi_label_soft_margin_loss(np.zeros((1, 2)), np.array([[1.0, 0.0]])))

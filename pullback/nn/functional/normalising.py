@@ -1,4 +1,4 @@
-"""Normalising groups of channels, single channels, and by neighbours."""
+"""Group, instance and local response normalisation."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["group_norm", "instance_norm", "local_response_norm"]
 def group_norm(
     x: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
-    """Each group of channels of each example brought to mean 0 and variance 1.
+    """Normalise each group of channels of each example to mean 0 and variance 1.
 
-    Then scaled and shifted, by a number a channel. Raises `ArgumentError` unless the channels
-    (axis 1) divide into the groups.
+    Then scale and shift with one weight and bias per channel. Raises `ArgumentError` unless the
+    number of channels (axis 1) is a multiple of `groups`.
 
     >>> import numpy as np
     >>> group_norm(np.array([[1.0, 3.0, 5.0, 5.0]]), 2, eps=1e-9).round(3)
@@ -37,7 +37,7 @@ def group_norm(
 
 
 def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """Each channel of each example brought to mean 0 and variance 1, then scaled and shifted.
+    """Normalise each channel of each example to mean 0 and variance 1, then scale and shift.
 
     >>> import numpy as np
     >>> instance_norm(np.array([[[1.0, 3.0], [5.0, 5.0]]]), eps=1e-9).round(3)

@@ -1,4 +1,4 @@
-"""Recurrent cells: one step, from an input (examples, inputs) and a state (examples, hidden)."""
+"""Recurrent cells: one step on an input (examples, inputs) and a state (examples, hidden)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rnn_cell(
 def lstm_cell(
     x: Any, h: Any, c: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
 ) -> tuple[Any, Any]:
-    """The next state and cell; the weights' rows are for input, forget, cell and output gate.
+    """The next state and cell; weight rows are ordered as input, forget, cell and output gate.
 
     >>> import numpy as np
     >>> state = np.zeros((1, 2)), np.zeros((1, 2))
@@ -49,7 +49,7 @@ def lstm_cell(
 def gru_cell(
     x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
 ) -> Any:
-    """The next state; the weights' rows are for the reset gate, the update gate, the new state.
+    """The next state; weight rows are ordered as reset gate, update gate, new state.
 
     >>> import numpy as np
     >>> gru_cell(np.ones((1, 1)), np.zeros((1, 2)), np.zeros((6, 1)), np.zeros((6, 2))).shape

@@ -1,4 +1,4 @@
-"""Pictures and signals in other sizes: x is (examples, channels, *lengths)."""
+"""Pad, shuffle and resize images and signals: x is (examples, channels, *lengths)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 def pad_mode(x: Any, widths: Any, mode: str) -> Any:
-    """The last axes made longer by entries that are there: mirrored, repeated or going round.
+    """Pad the last axes with existing entries: mirrored, repeated or wrapped around.
 
     widths  (before, after) of each of the last axes
     mode    "reflect", "replicate" or "circular"
 
-    Raises `ArgumentError` for another mode and for widths that the mode cannot fill.
+    Raises `ArgumentError` for an unknown mode and for widths that the mode cannot fill.
 
     >>> import numpy as np
     >>> pad_mode(np.array([1.0, 2.0, 3.0]), [(1, 1)], "reflect")
@@ -36,7 +36,7 @@ def pad_mode(x: Any, widths: Any, mode: str) -> Any:
         most = {"reflect": length - 1, "circular": length}.get(mode, math.inf)
         if max(pair) > most or min(pair) < 0:
             raise ArgumentError(
-                f"widths of `pad` with mode {mode!r}", f"from 0 to {most}", f"{tuple(pair)}"
+                f"widths of `pad` with mode {mode!r}", f"numbers in [0, {most}]", f"{tuple(pair)}"
             )
         if any(pair):
             places = numpy.pad(numpy.arange(length), pair, mode=_MODES[mode])  # type: ignore[call-overload]
@@ -52,7 +52,7 @@ def _blocks(x: Any, factor: int, who: str) -> tuple[tuple[int, ...], int, int, i
 
 
 def pixel_shuffle(x: Any, factor: int) -> Any:
-    """(…, c · factor², h, w) as (…, c, h · factor, w · factor).
+    """Reshape (…, c · factor², h, w) to (…, c, h · factor, w · factor).
 
     >>> import numpy as np
     >>> pixel_shuffle(np.arange(4.0).reshape(1, 4, 1, 1), 2)
@@ -70,7 +70,7 @@ def pixel_shuffle(x: Any, factor: int) -> Any:
 
 
 def pixel_unshuffle(x: Any, factor: int) -> Any:
-    """(…, c, h · factor, w · factor) as (…, c · factor², h, w).
+    """Reshape (…, c, h · factor, w · factor) to (…, c · factor², h, w).
 
     >>> import numpy as np
     >>> pixel_unshuffle(np.arange(4.0).reshape(1, 1, 2, 2), 2).shape
@@ -79,7 +79,7 @@ def pixel_unshuffle(x: Any, factor: int) -> Any:
     lead, c, height, width = _blocks(x, factor, "pixel_unshuffle")
     r, n = factor, len(lead)
     if height % r or width % r:
-        raise ShapeError("argument `x` of `pixel_unshuffle`", f"lengths that {r} divides",
+        raise ShapeError("argument `x` of `pixel_unshuffle`", f"lengths divisible by {r}",
                          f"shape {tuple(x.shape)}")
     parts = ops.reshape(x, (*lead, c, height // r, r, width // r, r))
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
@@ -88,7 +88,7 @@ def pixel_unshuffle(x: Any, factor: int) -> Any:
 
 
 def channel_shuffle(x: Any, groups: int) -> Any:
-    """The channels (axis 1), in groups, dealt out in turn.
+    """Interleave the channels (axis 1) of `groups` groups.
 
     >>> import numpy as np
     >>> channel_shuffle(np.arange(4.0).reshape(1, 4), 2)
@@ -108,13 +108,13 @@ def interpolate(
     x: Any, size: tuple[int, ...], *, mode: str = "nearest", align_corners: bool = False,
     scales: tuple[float | None, ...] | None = None,
 ) -> Any:
-    """x with other lengths of all axes but the first two.
+    """Resize all axes of x except the first two.
 
     mode           "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic", "area"
-    align_corners  the first and last entries lie on each other, not the edges of the cells
-    scales         how much longer an axis gets, where that says where entries lie
+    align_corners  align the centres of the corner entries, not the outer edges of the cells
+    scales         scale factor per axis, used instead of the ratio of the lengths
 
-    Raises `ArgumentError` for a mode that has not so many axes.
+    Raises `ArgumentError` for a mode that does not support this number of axes.
 
     >>> import numpy as np
     >>> interpolate(np.array([[[1.0, 3.0]]]), (4,), mode="linear")
@@ -124,7 +124,9 @@ def interpolate(
     known = (*axes, "nearest", "nearest-exact", "area")
     if mode not in known or axes.get(mode, len(size)) != len(x.shape) - 2:
         raise ArgumentError(
-            "argument `mode` of `interpolate`", f"one of {', '.join(known)}, for its axes",
+            "argument `mode` of `interpolate`",
+            "linear (1 axis), bilinear (2), trilinear (3), bicubic (2), or, for any number of "
+            "axes, nearest, nearest-exact or area",
             f"{mode!r} for {len(x.shape) - 2} axes",
         )
     if mode == "area":

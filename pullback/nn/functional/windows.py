@@ -1,4 +1,4 @@
-"""Convolutions and pools along one, two or three axes: x is (examples, channels, *lengths)."""
+"""1-D to 3-D convolution, pooling and patches: x is (examples, channels, *lengths)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def conv3d(
     x: Any, w: Any, bias: Any = None, /, *, stride: Any = 1, padding: Any = 0,
     dilation: Any = 1, groups: int = 1,
 ) -> Any:
-    """The convolution of x (n, c, *three lengths) with w (o, c / groups, *window).
+    """3-D convolution of x (n, c, *three lengths) with w (o, c / groups, *window).
 
     The arguments are those of `pullback.conv2d`.
 
@@ -44,7 +44,7 @@ def conv_transpose1d(
     x: Any, w: Any, bias: Any = None, /, *, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, dilation: Any = 1, groups: int = 1,
 ) -> Any:
-    """The transpose of `conv1d` in its input; the arguments are those of `conv_transpose2d`.
+    """The transpose of `conv1d` in its input; arguments as for `conv_transpose2d`.
 
     >>> import numpy as np
     >>> conv_transpose1d(np.ones((1, 1, 2)), np.ones((1, 1, 2)), stride=2)
@@ -69,7 +69,7 @@ def conv_transpose1d(
 def _pool(
     x: Any, window: Any, stride: Any, padding: Any, dilation: Any, ceil: bool, who: str
 ) -> Any:
-    """The windows of a pool over all axes but two; with `ceil`, also one that hangs over."""
+    """The windows of a pool over all axes but two; `ceil` adds a window that exceeds the end."""
     d = len(x.shape) - 2
     lengths = _each(window, d, 1, "window", who)
     strides = lengths if stride is None else _each(stride, d, 1, "stride", who)
@@ -85,7 +85,7 @@ def _pool(
         room = size + 2 * p - a * (n - 1) - 1
         count = -(-room // s) + 1 if ceil else room // s + 1
         if ceil and (count - 1) * s >= size + p:
-            count -= 1  # a window begins in the input or before it
+            count -= 1  # a window must start in the input or in the padding before it
         pairs.append((p, p + max(0, (count - 1) * s - room)))
     return _windows(sizes, lengths, strides, tuple(pairs), apart, who)
 
@@ -94,13 +94,13 @@ def max_pool_nd(
     x: Any, window: Any, *, stride: Any = None, padding: Any = 0, dilation: Any = 1,
     ceil_mode: bool = False,
 ) -> Any:
-    """The largest entry of each window, along all axes but the first two.
+    """Max pooling along all axes except the first two.
 
-    window, stride, padding, dilation  one number, or one an axis; windows lie side by side where
-                                       no stride is given, and padding is -∞
-    ceil_mode  with a last window that hangs over the end
+    window, stride, padding, dilation  one int, or one per axis; the default stride is the window,
+                                       and padding is -∞
+    ceil_mode  add a last window that exceeds the end
 
-    The first of equal entries receives the cotangent.
+    The first of several equal maxima receives the cotangent.
 
     >>> import numpy as np
     >>> max_pool_nd(np.array([[[1.0, 3.0, 2.0]]]), 2, ceil_mode=True)
@@ -113,10 +113,10 @@ def avg_pool(
     x: Any, window: Any, *, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor: int | None = None,
 ) -> Any:
-    """The mean of each window, along all axes but the first two.
+    """Average pooling along all axes except the first two.
 
-    count_include_pad  whether zeros of the padding count; what hangs over never does
-    divisor            what to divide by instead
+    count_include_pad  whether padding counts in the mean; entries beyond the padding never do
+    divisor            divide by this number instead
 
     >>> import numpy as np
     >>> avg_pool(np.array([[[1.0, 3.0, 2.0]]]), 2, ceil_mode=True)
@@ -142,7 +142,7 @@ def avg_pool(
 def lp_pool(
     x: Any, p: float, window: Any, *, stride: Any = None, ceil_mode: bool = False
 ) -> Any:
-    """(Σ xᵖ)^(1/p) of each window; 0, with gradient 0, where the sum is.
+    """(Σ xᵖ)^(1/p) of each window; where the sum is 0, value and gradient are 0.
 
     >>> import numpy as np
     >>> lp_pool(np.array([[[3.0, 4.0]]]), 2.0, 2)
@@ -156,7 +156,7 @@ def lp_pool(
 
 
 def _cells(length: int, count: int) -> list[tuple[int, int]]:
-    """Where `count` windows begin and end that cover a length evenly."""
+    """The start and end of each of `count` windows that cover a length evenly."""
     return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
 
 
@@ -164,14 +164,14 @@ def _out_sizes(x: Any, size: Any, who: str) -> tuple[int, ...]:
     d = len(x.shape) - 2
     given = tuple(size) if isinstance(size, (tuple, list)) else (size,) * d
     if len(given) != d:
-        raise ArgumentError(f"argument `size` of `{who}`", f"{d} numbers", f"{len(given)}")
+        raise ArgumentError(f"argument `size` of `{who}`", f"an int or {d} ints", f"{len(given)}")
     return tuple(n if m is None else m for m, n in zip(given, x.shape[2:], strict=True))
 
 
 def adaptive_avg_pool(x: Any, size: Any) -> Any:
-    """The means of as many windows as asked for, along all axes but the first two.
+    """Average pooling to an output size, along all axes except the first two.
 
-    size  one number, or one an axis (None: as many as there are)
+    size  output length: one int, or one per axis (None keeps the length)
 
     >>> import numpy as np
     >>> adaptive_avg_pool(np.array([[[1.0, 3.0, 5.0]]]), 2)
@@ -187,18 +187,18 @@ def adaptive_avg_pool(x: Any, size: Any) -> Any:
 
 
 def along_axis(x: Any, matrix: Any, axis: int) -> Any:
-    """An axis led through a matrix (its length, new length)."""
+    """Multiply along one axis by a matrix (length, new length)."""
     moved = ops.moveaxis(x, axis, -1)
     return ops.moveaxis(ops.matmul(moved, _beside(matrix, x)), -1, axis)
 
 
 def _beside(array: Any, x: Any) -> Any:
-    """A NumPy array in the library and the dtype of x."""
+    """A NumPy array converted to the library and dtype of x."""
     return moved_to(array, raw(x), raw(x).dtype)
 
 
 def adaptive_max_pool(x: Any, size: Any) -> Any:
-    """The largest entries of as many windows as asked for; see `adaptive_avg_pool`.
+    """Max pooling to an output size; see `adaptive_avg_pool`.
 
     >>> import numpy as np
     >>> adaptive_max_pool(np.array([[[1.0, 3.0, 5.0]]]), 2)
@@ -220,7 +220,7 @@ def adaptive_max_pool(x: Any, size: Any) -> Any:
 
 
 def _picker(x: Any, channels: int, lengths: tuple[int, ...]) -> Any:
-    """Weights of a convolution that has an output channel for each entry of a window."""
+    """Convolution weights with one output channel per window entry."""
     count = math.prod(lengths)
     one = numpy.eye(count).reshape(count, 1, *lengths)
     return _beside(numpy.tile(one, (channels, *(1,) * (len(lengths) + 1))), x)
@@ -248,9 +248,9 @@ def unfold(
 def fold(
     x: Any, size: Any, window: Any, *, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Any:
-    """The transpose of `unfold`: columns added up where their windows lie in (height, width).
+    """The transpose of `unfold`: sum columns into their windows in (height, width).
 
-    Raises `ShapeError` where the columns are not those of such windows.
+    Raises `ShapeError` if the columns do not match such windows.
 
     >>> import numpy as np
     >>> fold(np.ones((1, 2, 2)), (1, 3), (1, 2))

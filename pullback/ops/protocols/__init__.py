@@ -1,13 +1,13 @@
 """NumPy's protocols: what `numpy.exp(t)`, `array * t` and `numpy.sum(t)` do when t is a Tensor.
 
-And PyTorch's, which is of the same kind: `torch.sin(t)`, `torch_tensor * t`.
+And PyTorch's `__torch_function__`, for `torch.sin(t)` and `torch_tensor * t`.
 
-A function that has a rule gives a Tensor, tracked as the operations it is made of. One that has
-none is an error where somebody follows an argument, and never a gradient that is lost in silence;
-where nobody does, NumPy computes it on the plain arrays, and what it answers are plain arrays.
+A function with a rule returns a Tensor, recorded as the operations that the rule consists of. A
+function without a rule raises an error if an argument is tracked, so that no gradient is lost
+silently; for untracked arguments NumPy computes it on plain arrays and returns plain arrays.
 
-This file is all that is loaded with the package: NumPy has hundreds of functions, and their rules
-are read at the first call of one.
+Only this file is imported with the package: NumPy has hundreds of functions, and their rules are
+imported at the first call of one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...core.tensor import Tensor
 
 
 class _Calls(dict[Any, Callable[..., Any]]):
-    """ufunc -> what a plain call of it does, found at the first call."""
+    """ufunc -> the function that a plain call of it runs; filled at the first call."""
 
     def __missing__(self, ufunc: Any) -> Callable[..., Any]:
         from .ufuncs import call_of
@@ -30,8 +30,8 @@ class _Calls(dict[Any, Callable[..., Any]]):
         return found
 
 
-class _Answers(dict[Any, Callable[[Any, Any], Any]]):
-    """function -> what it answers of its arguments, a tuple and a dictionary."""
+class _Implementations(dict[Any, Callable[[Any, Any], Any]]):
+    """function -> its implementation for Tensors, called with (args, kwargs)."""
 
     def __missing__(self, function: Any) -> Callable[[Any, Any], Any]:
         from .functions import answer_of
@@ -41,11 +41,11 @@ class _Answers(dict[Any, Callable[[Any, Any], Any]]):
 
 
 _calls = _Calls()
-_answers = _Answers()
+_implementations = _Implementations()
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **how: Any) -> Any:
-    """NumPy's elementwise functions on Tensors, and `array * t`."""
+    """`__array_ufunc__`: NumPy's elementwise functions on Tensors, and `array * t`."""
     if method == "__call__" and not how:
         return _calls[ufunc](*inputs)
     from .ufuncs import call
@@ -54,22 +54,22 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **how: Any) ->
 
 
 def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """NumPy's other functions on Tensors."""
+    """`__array_function__`: NumPy's other functions on Tensors."""
     if not all(issubclass(t, (Tensor, numpy.ndarray)) for t in types):
         return NotImplemented
-    return _answers[function](args, kwargs)
+    return _implementations[function](args, kwargs)
 
 
 def answered(function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
-    """What one of NumPy's functions answers, of which a Tensor is the first argument."""
-    return _answers[function](args, kwargs)
+    """The result of a NumPy function whose first argument is a Tensor."""
+    return _implementations[function](args, kwargs)
 
 
 @classmethod  # type: ignore[misc]
 def torch_function(
     cls: type, function: Any, types: Any, args: Any = (), kwargs: Any = None
 ) -> Any:
-    """PyTorch's functions on Tensors, and `torch_tensor * t`."""
+    """`__torch_function__`: PyTorch's functions on Tensors, and `torch_tensor * t`."""
     from .torch_calls import answer
 
     return answer(function, args, kwargs or {})

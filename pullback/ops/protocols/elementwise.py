@@ -1,4 +1,4 @@
-"""NumPy's elementwise functions that are short compositions, ufuncs and others."""
+"""Rules of NumPy's elementwise functions, ufuncs and others, as short compositions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _float_power(x1: Any, x2: Any) -> Any:
 
 
 def _fmod(x1: Any, x2: Any) -> Any:
-    """The remainder of the sign of x1; its derivatives are 1 and -trunc(x1 / x2)."""
+    """The remainder with the sign of x1; its derivatives are 1 and -trunc(x1 / x2)."""
     x2 = pb.abs(x2)
     return pb.where(x1 < 0, -pb.remainder(-x1, x2), pb.remainder(x1, x2))
 
@@ -33,13 +33,13 @@ def _divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 
 def _modf(x: Any) -> tuple[Any, Any]:
-    """The fractional part, of derivative 1, and the whole one, of derivative 0."""
+    """The fractional part, with derivative 1, and the integral part, with derivative 0."""
     finite = pb.where(pb.isinf(x), 0, x)
     return finite - pb.trunc(finite), pb.trunc(x)
 
 
 def _heaviside(x1: Any, x2: Any) -> Any:
-    """0, x2 or 1; flat in x1, at 0 too."""
+    """0 for x1 < 0, x2 for x1 = 0, 1 for x1 > 0; the derivative in x1 is 0, also at 0."""
     return pb.where(x1 == 0, x2, (pb.sign(x1) + 1) / 2)
 
 
@@ -60,7 +60,7 @@ def _logaddexp2(x1: Any, x2: Any) -> Any:
 
 
 def _ldexp(x1: Any, x2: Any) -> Any:
-    """x1 · 2**x2, by two factors: each is a number where 2**x2 is too large or small for one."""
+    """x1 · 2**x2, as two factors, because 2**x2 alone may overflow or underflow."""
     x1, x2 = array(x1), array(x2)
     x1 = x1 if is_floating(x1) else cast(x1, pb.float64)
     half = x2 // 2
@@ -89,14 +89,14 @@ COMPOSED = {
     "logaddexp2": _logaddexp2, "matvec": _matvec, "modf": _modf, "rad2deg": _degrees,
     "radians": _radians, "vecmat": _vecmat,
 }
-"""ufunc -> its composition of operations, where it is not one of them."""
+"""ufunc -> its composition of operations, if it is not an operation itself."""
 
 # Functions ----------------------------------------------------------------------------------
 
 
 @rule("where")
 def where_of(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """x or y, or where the condition holds."""
+    """x where the condition holds, else y; with only a condition, its nonzero indices."""
     if x is None and y is None:
         return pb.nonzero(condition)
     return pb.where(condition, x, y)
@@ -106,13 +106,13 @@ def where_of(condition: Any, x: Any = None, y: Any = None) -> Any:
 def clip_of(
     a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
 ) -> Any:
-    """a within bounds."""
+    """a clamped to bounds."""
     return pb.clip(a, a_min if min is None else min, a_max if max is None else max)
 
 
 @rule("select")
 def select_of(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """The choice of the first condition that holds."""
+    """For each entry, the choice of the first condition that holds."""
     for condition, choice in zip(condlist[::-1], choicelist[::-1], strict=True):
         default = pb.where(condition, choice, default)
     return default
@@ -120,7 +120,7 @@ def select_of(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 @rule("round", "around")
 def round_of(a: Any, decimals: int = 0) -> Any:
-    """To so many decimals; of derivative 0."""
+    """a rounded to `decimals` decimal places; its derivative is 0."""
     if decimals == 0 or (decimals > 0 and not is_floating(a)):
         return pb.round(a)
     if not is_floating(a):
@@ -132,7 +132,7 @@ def round_of(a: Any, decimals: int = 0) -> Any:
 
 @rule("fix")
 def fix_of(x: Any) -> Any:
-    """Without the fractional part."""
+    """x rounded towards 0."""
     return pb.trunc(x)
 
 
@@ -145,13 +145,13 @@ def angle_of(z: Any, deg: bool = False) -> Any:
 
 @rule("real")
 def real_of(val: Any) -> Any:
-    """The real part; real numbers as they are."""
+    """The real part; real arrays unchanged."""
     return pb.real(val) if is_complex(val) else val
 
 
 @rule("imag")
 def imag_of(val: Any) -> Any:
-    """The imaginary part; 0 of real numbers."""
+    """The imaginary part; 0 for real arrays."""
     return pb.imag(val) if is_complex(val) else pb.zeros_like(val)
 
 
@@ -171,7 +171,7 @@ def i0_of(x: Any) -> Any:
 def nan_to_num_of(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    """x with numbers for NaN and infinities, where the derivative is 0."""
+    """x with NaN and infinities replaced by numbers, where the derivative is 0."""
     if not copy or is_complex(x):
         return NotImplemented
     if not is_floating(x):
@@ -189,7 +189,7 @@ def nan_to_num_of(
 def interp_of(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None
 ) -> Any:
-    """Straight lines between points; at a point, the slope on its right."""
+    """Piecewise linear interpolation; at a data point, the derivative is the slope on its right."""
     x, xp, fp = pb.asarray(x), array(xp), array(fp)
     last = xp.shape[0] - 1
     if last < 1:
@@ -198,7 +198,7 @@ def interp_of(
     i = pb.clip(pb.searchsorted(raw(xp), raw(flat), side="right") - 1, 0, last - 1)
     left_x, right_x, left_f, right_f = (pb.take(a, i + j) for a in (xp, fp) for j in (0, 1))
     width = right_x - left_x
-    width = pb.where(width == 0, 1, width)  # of the last point named twice, whose value is used
+    width = pb.where(width == 0, 1, width)  # 0 for the last point, whose value is used directly
     found = left_f + (right_f - left_f) / width * (flat - left_x)
     found = pb.where(flat < xp[0], fp[0] if left is None else left, found)
     found = pb.where(flat > xp[last], fp[last] if right is None else right, found)
@@ -208,7 +208,7 @@ def interp_of(
 
 @rule("polyval")
 def polyval_of(p: Any, x: Any) -> Any:
-    """A polynomial of these coefficients, the highest first."""
+    """The value of the polynomial with these coefficients, the highest degree first."""
     x, p = array(x), array(p)
     found = pb.zeros_like(x)
     for i in range(p.shape[0]):
@@ -218,14 +218,14 @@ def polyval_of(p: Any, x: Any) -> Any:
 
 @rule("vander")
 def vander_of(x: Any, N: Any = None, increasing: bool = False) -> Any:  # noqa: N803  # NumPy's
-    """A column for each power of x."""
+    """The Vandermonde matrix: one column per power of x."""
     powers = numpy.arange(x.shape[0] if N is None else N)
     return pb.pow(x[:, None], powers if increasing else powers[::-1])
 
 
 @rule("trapezoid")
 def trapezoid_of(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral of straight lines between points."""
+    """The integral by the trapezoidal rule."""
     y = pb.moveaxis(array(y), axis, -1)
     if x is not None:
         x = array(x)
@@ -235,7 +235,7 @@ def trapezoid_of(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 @rule("diff")
 def diff_of(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """Differences of neighbours."""
+    """The n-th differences of neighbours."""
     a, ends = array(a), []
     shape = [*a.shape]
     shape[axis] = 1
@@ -248,7 +248,7 @@ def diff_of(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
 
 @rule("ediff1d")
 def ediff1d_of(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """Differences of neighbours, of all entries in a row."""
+    """The differences of neighbours of the flattened array."""
     found = pb.diff(pb.ravel(array(ary)))
     ends = [
         None if e is None else cast_if_it_fits("ediff1d", pb.ravel(array(e)), found.dtype)
@@ -260,9 +260,9 @@ def ediff1d_of(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 @rule("gradient")
 def gradient_of(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
-    """Slopes of samples by differences, of second order inside, along axes.
+    """The gradient by finite differences, second-order accurate inside, along axes.
 
-    One spacing for all axes or one an axis; each a number, or the coordinates along the axis.
+    `varargs` is one spacing for all axes or one per axis: a number, or coordinates along the axis.
     """
     f = array(f)
     f = f if is_floating(f) else cast(f, pb.float64)
@@ -278,7 +278,7 @@ def _sloped(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     y, n = pb.moveaxis(f, axis, -1), f.shape[axis]
     if n < edge_order + 1:
         raise ShapeError(
-            "numpy.gradient", f"{edge_order + 1} samples or more along axis {axis}", str(n)
+            "numpy.gradient", f"at least {edge_order + 1} samples along axis {axis}", str(n)
         )
     spacing = spacing if isinstance(spacing, SCALARS) else array(spacing)
     known = isinstance(spacing, SCALARS) or not spacing.shape
@@ -294,7 +294,7 @@ def _sloped(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
 
 
 def _slope_at_end(y: Any, steps: Any, edge_order: int) -> Any:
-    """The slope at the first sample, by a line or a parabola through the first ones."""
+    """The slope at the first sample, by a line or a parabola through the first samples."""
     slope = (y[..., 1] - y[..., 0]) / steps[0]
     if edge_order == 1:
         return slope
@@ -307,7 +307,7 @@ def linspace_of(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
     dtype: Any = None, axis: int = 0,
 ) -> Any:
-    """Evenly spaced numbers, between arrays too."""
+    """Evenly spaced numbers; start and stop may be arrays."""
     steps = num - 1 if endpoint else num
     if dtype is not None or (retstep and steps < 1):
         return NotImplemented
@@ -316,7 +316,7 @@ def linspace_of(
     step = (stop - start) / steps
     at = numpy.reshape(numpy.arange(num), (-1, *(1,) * len(step.shape)))
     found = start + step * cast(pb.asarray(at), step.dtype)
-    if endpoint:  # the last is exact
+    if endpoint:  # make the last number exact
         found = pb.where(at == steps, stop, found)
     found = pb.moveaxis(found, 0, axis)
     return (found, step) if retstep else found
@@ -327,7 +327,7 @@ def logspace_of(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, *,
     axis: int = 0,
 ) -> Any:
-    """base to the power of evenly spaced numbers."""
+    """base ** linspace(start, stop, num)."""
     if len(array(base).shape):
         return NotImplemented
     found = linspace_of(start, stop, num, endpoint, axis=axis)
@@ -336,7 +336,7 @@ def logspace_of(
 
 @rule("convolve")
 def convolve_of(a: Any, v: Any, mode: str = "full") -> Any:
-    """Σ a[k] v[n - k], of two vectors."""
+    """The convolution Σ a[k] v[n - k] of two vectors."""
     a, v = array(a), array(v)
     if len(v.shape) and len(a.shape) and v.shape[0] > a.shape[0]:
         a, v = v, a
@@ -352,7 +352,7 @@ def convolve_of(a: Any, v: Any, mode: str = "full") -> Any:
 
 @rule("correlate")
 def correlate_of(a: Any, v: Any, mode: str = "valid") -> Any:
-    """Σ a[n + k] conj(v[k]), of two vectors."""
+    """The correlation Σ a[n + k] conj(v[k]) of two vectors."""
     a, v = array(a), array(v)
     if len(v.shape) != 1 or len(a.shape) != 1:
         return NotImplemented
@@ -363,7 +363,7 @@ def correlate_of(a: Any, v: Any, mode: str = "valid") -> Any:
 
 @rule("bincount")
 def bincount_of(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    """The sum of the weights of each number, or how often it comes."""
+    """The sum of the weights of each integer, or its number of occurrences."""
     if weights is None:
         return NotImplemented
     places = raw(array(x))

@@ -1,4 +1,4 @@
-"""What NumPy's functions answer of Tensors: by a rule, plainly, or with an error."""
+"""How NumPy's functions run on Tensors: by a rule, on plain arrays, or with an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .table import RULES
 
 
 def key_of(function: Any) -> str:
-    """A function's name, from `numpy` on; that of the public module where NumPy says a private one.
+    """A function's dotted name without `numpy.`; of a private module, its public module's name.
 
     >>> key_of(numpy.lib.scimath.sqrt)
     'lib.scimath.sqrt'
@@ -35,7 +35,7 @@ def key_of(function: Any) -> str:
 
 
 def answer_of(function: Any) -> Callable[[Any, Any], Any]:
-    """What a function does with its arguments, a tuple and a dictionary."""
+    """The implementation of a NumPy function for Tensors, called with (args, kwargs)."""
     key = key_of(function)
     who = f"numpy.{key}"
     rule = RULES.get(_ALIASES.get(key, key))
@@ -54,9 +54,9 @@ _ALIASES = {"amax": "max", "amin": "min"}
 
 
 def _parameters(function: Any, rule: Any) -> tuple[int, frozenset[str], Any]:
-    """How many leading parameters a rule shares with its function, its names, the signature.
+    """(number of leading parameters that rule and function share, the rule's names, signature).
 
-    The signature is None where the function, which is compiled, does not say it.
+    The signature is None for compiled functions that do not expose it.
     """
     own = inspect.signature(rule).parameters
     names = frozenset(own)
@@ -76,10 +76,10 @@ def _by_rule(
     who: str, function: Any, rule: Callable[..., Any], alike: int, names: frozenset[str],
     signature: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any],
 ) -> Any:
-    """The answer of a rule, written into `out` if there is one."""
+    """The result of a rule, written into `out` if that is given."""
     given, keywords, out = args, kwargs, None
     if len(args) > alike or not kwargs.keys() <= names:
-        given, keywords, out = _sorted_out(who, signature, args, kwargs)
+        given, keywords, out = _bind(who, signature, args, kwargs)
         odd = ", ".join(f"`{k}`" for k in keywords if k not in names)
         if odd:
             return without_rule(who, function, args, kwargs, f"leave out {odd}")
@@ -87,16 +87,16 @@ def _by_rule(
     found = rule(*given, **keywords)
     if found is NotImplemented:
         return without_rule(
-            who, function, args, kwargs, "use pullback's operations (its rule is not for these "
+            who, function, args, kwargs, "use pullback's operations (its rule does not support "
             "arguments)"
         )
     return found if out is None else store(who, out, found, start)
 
 
-def _sorted_out(
+def _bind(
     who: str, signature: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
-    """Arguments without those that have their default value; and `out`."""
+    """The arguments, without `out` and those that equal their default; and `out`."""
     if signature is None:
         rest = dict(kwargs)
         return args, rest, rest.pop("out", None)

@@ -1,4 +1,4 @@
-"""What becomes of Tensors in a function that has no rule, and of results that go into an `out`."""
+"""Tensors passed to functions without a rule, and results written into an `out` argument."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...errors import ArgumentError, ArgumentTypeError, DtypeError
 from ..operators import keep_old
 from .table import cast, fits
 
-DETACH = "x.detach().numpy() where no derivative is wanted"
+DETACH = "x.detach().numpy() where no derivative is needed"
 
 
 def tensors_in(value: Any) -> Iterator[Tensor]:
@@ -30,7 +30,7 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
 
 
 def is_followed(x: Tensor) -> bool:
-    """Whether an operation on a tensor would be recorded now, or given a tangent."""
+    """Whether an operation on a tensor would be recorded now, or carry a tangent."""
     node = x._node
     now = state()
     if node is None or now.mode < node.level:
@@ -39,7 +39,7 @@ def is_followed(x: Tensor) -> bool:
 
 
 def plain(value: Any, by: str) -> Any:
-    """Nested values with NumPy arrays in the places of Tensors."""
+    """Nested values with Tensors replaced by NumPy arrays."""
     if isinstance(value, Tensor):
         return value._leave(by)
     if isinstance(value, (tuple, list)):
@@ -54,16 +54,16 @@ def without_rule(
     who: str, function: Callable[..., Any], args: Any, kwargs: Any, reason: str = "",
     writes: bool = False,
 ) -> Any:
-    """What NumPy's own function answers of plain arrays; an error if somebody follows a Tensor.
+    """The result of NumPy's own function on plain arrays; an error if a Tensor is tracked.
 
-    reason   why there is no rule, or what to use in its place
-    writes   whether it writes into its first argument, which no Tensor can be then
+    reason   why there is no rule, or what to use instead
+    writes   whether the function writes into its first argument, which must not be a Tensor then
     """
     written = [args[:1] if writes else (), kwargs.get("out")]
     for x in tensors_in([args, kwargs]):
         if is_followed(x):
             raise ArgumentTypeError(
-                f"{who} of a Tensor", "a function that pullback has a rule for",
+                f"{who} of a Tensor", "a function with a gradient rule",
                 "one without, on a Tensor that is tracked or has a tangent",
                 (reason or "use pullback's operations") + f", or {DETACH}",
             )
@@ -76,15 +76,15 @@ def without_rule(
 
 
 def store(who: str, out: Any, value: Any, start: int, casting: str = "same_kind") -> Any:
-    """Write a result into an array or a Tensor, as `+=` does, and return that.
+    """Write a result into an array or a Tensor, as `+=` does, and return the target.
 
     start   the number of the last node recorded before the result was computed
-    Raises `ArgumentTypeError` for an array that would receive something tracked, and `DtypeError`
-    for a result that the target cannot hold.
+    Raises `ArgumentTypeError` for a tracked result into a plain array, and `DtypeError` for a
+    result that the target's dtype cannot hold.
     """
     if tuple(value.shape) != tuple(out.shape):
         raise ArgumentError(
-            f"argument `out` of {who}", f"shape {tuple(value.shape)}, as of the result",
+            f"argument `out` of {who}", f"the result's shape {tuple(value.shape)}",
             f"shape {tuple(out.shape)}",
         )
     if not fits(value.dtype, out.dtype, casting):
@@ -98,13 +98,13 @@ def store(who: str, out: Any, value: Any, start: int, casting: str = "same_kind"
             raise ArgumentTypeError(
                 f"{who} of a Tensor into an array", "a Tensor as `out`",
                 "an ndarray, which would lose the history of a tracked Tensor",
-                "write a + t in place of a += t, or make it a Tensor first: pullback.tensor(a)",
+                "write a + t instead of a += t, or make it a Tensor first: pullback.tensor(a)",
             )
         numpy.copyto(out, raw(value), casting="unsafe")
-        writes.written(out, who)  # a gradient that needs what was there before says so
+        writes.written(out, who)  # gradients that need the old content will raise an error
         return out
     value = cast(value, out.dtype)
-    if out._assignable:  # a new array in a variable, which no tape notices
+    if out._assignable:  # a variable gets a new array; tapes do not record the assignment
         variable: Any = out
         return variable.assign(raw(value))
     if isinstance(value, Tensor) and value._node is not None:

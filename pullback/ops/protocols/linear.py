@@ -1,4 +1,4 @@
-"""NumPy's products, and what is in `numpy.linalg` and `numpy.fft`."""
+"""Rules of NumPy's products, and of `numpy.linalg` and `numpy.fft`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .table import array, cast, entries, is_floating, pb, rule
 
 @rule("dot")
 def dot_of(a: Any, b: Any) -> Any:
-    """The last axis of a with the last but one of b."""
+    """The product over the last axis of a and the second-to-last of b."""
     a, b = array(a), array(b)
     ranks = len(a.shape), len(b.shape)
     if 0 in ranks:
@@ -33,7 +33,7 @@ def dot_of(a: Any, b: Any) -> Any:
 
 @rule("inner")
 def inner_of(a: Any, b: Any, /) -> Any:
-    """The last axes of both."""
+    """The product over the last axes of both."""
     a, b = array(a), array(b)
     ranks = len(a.shape), len(b.shape)
     if 0 in ranks:
@@ -43,7 +43,7 @@ def inner_of(a: Any, b: Any, /) -> Any:
 
 @rule("vdot")
 def vdot_of(a: Any, b: Any, /) -> Any:
-    """Σ conj(a) b of all entries."""
+    """Σ conj(a) b over all entries."""
     return pb.vecdot(pb.ravel(array(a)), pb.ravel(array(b)))
 
 
@@ -55,13 +55,13 @@ def outer_of(a: Any, b: Any) -> Any:
 
 @rule("linalg.outer")
 def vectors_outer_of(x1: Any, x2: Any, /) -> Any:
-    """The standard's spelling."""
+    """`outer` with the Array API's signature."""
     return pb.outer(array(x1), array(x2))
 
 
 @rule("kron")
 def kron_of(a: Any, b: Any) -> Any:
-    """Blocks of b, one for each entry of a, times that."""
+    """The Kronecker product: each entry of a times a copy of b."""
     a, b = array(a), array(b)
     rank = max(len(a.shape), len(b.shape))
     shapes = [(*(1,) * (rank - len(x.shape)), *x.shape) for x in (a, b)]
@@ -72,19 +72,19 @@ def kron_of(a: Any, b: Any) -> Any:
 
 @rule("tensordot")
 def tensordot_of(a: Any, b: Any, axes: Any = 2) -> Any:
-    """Sums over axes of both."""
+    """The tensor contraction over axes of both."""
     return pb.tensordot(array(a), array(b), axes=axes)
 
 
 @rule("linalg.tensordot")
 def standard_tensordot_of(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    """The standard's spelling."""
+    """`tensordot` with the Array API's signature."""
     return tensordot_of(x1, x2, axes)
 
 
 @rule("linalg.matmul")
 def matmul_of(x1: Any, x2: Any, /) -> Any:
-    """The product of matrices."""
+    """The matrix product."""
     return pb.matmul(x1, x2)
 
 
@@ -96,7 +96,7 @@ def vecdot_of(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @rule("einsum")
 def einsum_of(*operands: Any, optimize: Any = False) -> Any:
-    """Einstein's sums; the order of several products is chosen here, whatever is asked."""
+    """The Einstein summation; `optimize` is ignored, the contraction order is chosen here."""
     if isinstance(operands[0], str):
         return pb.einsum(operands[0], *operands[1:])
     arrays, axes = operands[: len(operands) // 2 * 2 : 2], operands[1::2]
@@ -107,8 +107,8 @@ def einsum_of(*operands: Any, optimize: Any = False) -> Any:
 
 
 def _letters(axes: Any) -> str:
-    """Axes as numbers and `...`, as the letters that stand for them."""
-    letters = string.ascii_uppercase + string.ascii_lowercase  # in the order of the numbers
+    """einsum axes given as ints and `...`, converted to letters."""
+    letters = string.ascii_uppercase + string.ascii_lowercase  # in numerical order
     return "".join("..." if axis is Ellipsis else letters[axis] for axis in axes)
 
 
@@ -116,7 +116,7 @@ def _letters(axes: Any) -> str:
 def cross_of(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
-    """The vector product of vectors of three entries."""
+    """The cross product of 3-vectors."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = pb.moveaxis(array(a), axisa, -1), pb.moveaxis(array(b), axisb, -1)
@@ -127,13 +127,13 @@ def cross_of(
 
 @rule("linalg.cross")
 def standard_cross_of(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The standard's spelling."""
+    """`cross` with the Array API's signature."""
     return cross_of(x1, x2, axis=axis)
 
 
 @rule("linalg.multi_dot")
 def multi_dot_of(arrays: Any) -> Any:
-    """The product of several matrices, from the left."""
+    """The product of several matrices, from left to right."""
     return reduce(pb.matmul, arrays)
 
 
@@ -141,7 +141,7 @@ def multi_dot_of(arrays: Any) -> Any:
 def cov_of(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
 ) -> Any:
-    """The covariances of rows."""
+    """The covariance matrix; each row is a variable."""
     given = [array(x) for x in (m, y) if x is not None]
     if any(len(x.shape) > 2 for x in given):
         return NotImplemented
@@ -158,7 +158,7 @@ def cov_of(
 
 @rule("corrcoef")
 def corrcoef_of(x: Any, y: Any = None, rowvar: bool = True) -> Any:
-    """The correlations of rows."""
+    """The correlation coefficients; each row is a variable."""
     c = cov_of(x, y, rowvar)
     if c is NotImplemented:
         return c
@@ -172,7 +172,7 @@ def corrcoef_of(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 
 
 def _same(name: str) -> None:
-    """The rule of a function of one array, `a`, which is `pullback.linalg`'s of its name."""
+    """Add the rule of a function of one array `a`: the function of `pullback.linalg`."""
 
     def of_matrix(a: Any) -> Any:
         return getattr(pb.linalg, name)(a)
@@ -192,13 +192,13 @@ def svdvals_of(x: Any, /) -> Any:
 
 @rule("linalg.solve")
 def solve_of(a: Any, b: Any) -> Any:
-    """The solution of linear equations."""
+    """The solution of a system of linear equations."""
     return pb.linalg.solve(array(a), array(b))
 
 
 @rule("linalg.tensorsolve")
 def tensorsolve_of(a: Any, b: Any) -> Any:
-    """The solution of linear equations, the unknowns on several axes."""
+    """The solution of linear equations whose unknowns span several axes."""
     shape = tuple(a.shape[len(b.shape) :])
     flat = pb.reshape(b, (-1,))
     found = pb.linalg.solve(pb.reshape(a, (flat.shape[0], -1)), flat)
@@ -213,10 +213,10 @@ def tensorinv_of(a: Any, ind: int = 2) -> Any:
 
 
 def _hermitian(a: Any, triangle: str, who: str) -> Any:
-    """The Hermitian matrix that one triangle of a stands for, so that the other has derivative 0.
+    """The Hermitian matrix given by one triangle of a, so that the other has derivative 0.
 
-    NumPy's functions are differentiated as they are; those of `pullback.linalg`, which read the
-    lower triangle too, along Hermitian tangents.
+    This is the exact derivative of NumPy's functions. Those of `pullback.linalg`, which also read
+    only the lower triangle, are differentiated along Hermitian tangents.
     """
     if triangle.upper() not in ("L", "U"):
         raise ArgumentError(f"argument `UPLO` of numpy.linalg.{who}", "'L' or 'U'", repr(triangle))
@@ -229,7 +229,7 @@ def _hermitian(a: Any, triangle: str, who: str) -> Any:
 
 @rule("linalg.cholesky")
 def cholesky_of(a: Any, /, *, upper: bool = False) -> Any:
-    """A triangular root."""
+    """The Cholesky factor."""
     whole = _hermitian(array(a), "U" if upper else "L", "cholesky")
     return pb.linalg.cholesky(whole, upper=upper)
 
@@ -248,7 +248,7 @@ def eigvalsh_of(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
 
 @rule("linalg.qr")
 def qr_of(a: Any, mode: str = "reduced") -> Any:
-    """An orthogonal and a triangular factor."""
+    """The QR decomposition."""
     if mode == "r":
         return pb.linalg.qr(a)[1]
     return pb.linalg.qr(a, mode=mode) if mode in ("reduced", "complete") else NotImplemented
@@ -256,7 +256,7 @@ def qr_of(a: Any, mode: str = "reduced") -> Any:
 
 @rule("linalg.svd")
 def svd_of(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
-    """Singular values and vectors."""
+    """The singular value decomposition."""
     if not compute_uv:
         return pb.linalg.svdvals(a)
     return pb.linalg.svd(a, full_matrices=full_matrices)
@@ -264,7 +264,7 @@ def svd_of(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
 @rule("linalg.pinv")
 def pinv_of(a: Any, rcond: Any = None, *, rtol: Any = numpy._NoValue) -> Any:
-    """The pseudo-inverse; without a tolerance NumPy's is 1e-15, with `rtol=None` the usual one."""
+    """The pseudo-inverse; the default tolerance is NumPy's 1e-15, `rtol=None` the standard's."""
     if rtol is numpy._NoValue:
         rtol = 1e-15 if rcond is None else rcond
     elif rcond is not None:
@@ -274,13 +274,13 @@ def pinv_of(a: Any, rcond: Any = None, *, rtol: Any = numpy._NoValue) -> Any:
 
 @rule("linalg.matrix_power")
 def matrix_power_of(a: Any, n: int) -> Any:
-    """A product of a matrix with itself."""
+    """A power of a square matrix."""
     return pb.linalg.matrix_power(a, n)
 
 
 @rule("linalg.norm")
 def norm_of(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """The norm of vectors (along one axis), of matrices (along two), of all entries."""
+    """The norm of vectors (one axis), of matrices (two axes), or of all entries."""
     x = array(x)
     x = x if is_floating(x) else cast(x, pb.float64)
     rank = len(x.shape)
@@ -299,19 +299,19 @@ def norm_of(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -
 
 @rule("linalg.vector_norm")
 def vector_norm_of(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm of vectors."""
+    """The vector norm."""
     return pb.vector_norm(array(x), axis=axis, keepdims=keepdims, ord=ord)
 
 
 @rule("linalg.matrix_norm")
 def matrix_norm_of(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of matrices."""
+    """The matrix norm."""
     return pb.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
 
 
 @rule("linalg.cond")
 def cond_of(x: Any, p: Any = None) -> Any:
-    """The ratio of the largest singular value to the smallest."""
+    """The condition number: for p=None the ratio of the extreme singular values."""
     if p in (None, 2, -2):
         values = pb.linalg.svdvals(x)
         ends = values[..., 0], values[..., -1]
@@ -350,11 +350,11 @@ for _name in ("fft", "ifft", "rfft", "irfft"):
 
 @rule("fft.fftshift")
 def fftshift_of(x: Any, axes: Any = None) -> Any:
-    """Frequency 0 in the middle."""
+    """x with frequency 0 moved to the middle."""
     return pb.fft.fftshift(x, axes=axes)
 
 
 @rule("fft.ifftshift")
 def ifftshift_of(x: Any, axes: Any = None) -> Any:
-    """Frequency 0 in front."""
+    """The inverse of `fftshift`."""
     return pb.fft.ifftshift(x, axes=axes)

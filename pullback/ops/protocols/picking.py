@@ -1,4 +1,4 @@
-"""NumPy's functions that pick entries: by position, by mask, in order, on diagonals."""
+"""Rules of NumPy's functions that select entries: by index, by mask, sorted, on diagonals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .table import array, pb, rule
 
 @rule("take")
 def take_of(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Any:
-    """The entries at positions."""
+    """The entries at indices along an axis."""
     a, indices = array(a), array(indices)
     if axis is None:
         a, axis = pb.ravel(a), 0
@@ -30,7 +30,7 @@ def take_of(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise
 
 @rule("take_along_axis")
 def take_along_axis_of(arr: Any, indices: Any, axis: int | None = -1) -> Any:
-    """The entries at positions along one axis, given for each of the others."""
+    """The entries at indices along one axis, given for each position of the others."""
     if axis is None:
         return pb.take(pb.ravel(arr), indices)
     return pb.take_along_axis(arr, indices, axis=axis)
@@ -50,7 +50,7 @@ def extract_of(condition: Any, arr: Any) -> Any:
 
 @rule("delete")
 def delete_of(arr: Any, obj: Any, axis: int | None = None) -> Any:
-    """Without the entries at positions."""
+    """a without the entries at indices."""
     if axis is None:
         arr, axis = pb.ravel(arr), 0
     return pb.take(arr, numpy.delete(numpy.arange(arr.shape[axis]), raw(obj)), axis=axis)
@@ -58,11 +58,11 @@ def delete_of(arr: Any, obj: Any, axis: int | None = None) -> Any:
 
 @rule("choose")
 def choose_of(a: Any, choices: Any) -> Any:
-    """For each entry, that of the choice it names."""
+    """For each entry, the value of the choice that it is the index of."""
     places = raw(array(a))
     if numpy.any((places < 0) | (places >= len(choices))):
         raise PositionError(
-            "argument `a` of numpy.choose", f"positions of {len(choices)} choices", str(places)
+            "argument `a` of numpy.choose", f"indices in [0, {len(choices)})", str(places)
         )
     spread = pb.broadcast_arrays(array(a), *[array(c) for c in choices])
     picked = pb.take_along_axis(pb.stack(spread[1:]), spread[0][None], axis=0)
@@ -71,25 +71,25 @@ def choose_of(a: Any, choices: Any) -> Any:
 
 @rule("nonzero")
 def nonzero_of(a: Any) -> Any:
-    """Where entries are not 0, a vector for each axis."""
+    """The indices of nonzero entries: one vector per axis."""
     return pb.nonzero(a)
 
 
 @rule("argwhere")
 def argwhere_of(a: Any) -> Any:
-    """Where entries are not 0, a row for each."""
+    """The indices of nonzero entries: one row per entry."""
     return pb.stack(pb.nonzero(a), axis=1)
 
 
 @rule("flatnonzero")
 def flatnonzero_of(a: Any) -> Any:
-    """Where entries in a row are not 0."""
+    """The indices of nonzero entries of the flattened array."""
     return pb.nonzero(pb.ravel(a))[0]
 
 
 @rule("searchsorted")
 def searchsorted_of(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """Where to insert numbers to keep an order."""
+    """The indices at which to insert values so that the array stays sorted."""
     return pb.searchsorted(array(a), array(v), side=side, sorter=sorter)
 
 
@@ -98,13 +98,13 @@ def isin_of(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
     kind: Any = None,
 ) -> Any:
-    """Which entries are among others."""
+    """Whether each entry is among others."""
     return pb.isin(array(element), array(test_elements), invert=invert)
 
 
 @rule("sort")
 def sort_of(a: Any, axis: int | None = -1, kind: Any = None, *, stable: Any = None) -> Any:
-    """In rising order."""
+    """The entries in ascending order."""
     a, axis = (pb.ravel(a), 0) if axis is None else (a, axis)
     return pb.sort(a, axis=axis)
 
@@ -113,32 +113,32 @@ def sort_of(a: Any, axis: int | None = -1, kind: Any = None, *, stable: Any = No
 def partition_of(
     a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect"
 ) -> Any:
-    """In rising order, which is one with the kth entries in their places, whichever they are."""
+    """The entries in ascending order, which is a valid partition for every kth."""
     return sort_of(a, axis)
 
 
 @rule("argsort")
 def argsort_of(a: Any, axis: int | None = -1, kind: Any = None, *, stable: Any = None) -> Any:
-    """Where the entries in rising order stand, equal ones as they come."""
+    """The indices that sort the entries in ascending order; stable."""
     a, axis = (pb.ravel(a), 0) if axis is None else (a, axis)
     return pb.argsort(a, axis=axis)
 
 
 @rule("unique_all")
 def unique_all_of(x: Any) -> Any:
-    """The distinct entries, where they come first, which of them each is, how many there are."""
+    """The distinct entries, their first indices, the inverse indices, and the counts."""
     return pb.unique_all(x)
 
 
 @rule("unique_counts")
 def unique_counts_of(x: Any) -> Any:
-    """The distinct entries, and how many of each there are."""
+    """The distinct entries, and their counts."""
     return pb.unique_counts(x)
 
 
 @rule("unique_inverse")
 def unique_inverse_of(x: Any) -> Any:
-    """The distinct entries, and which of them each is."""
+    """The distinct entries, and the index of each entry among them."""
     return pb.unique_inverse(x)
 
 
@@ -152,39 +152,39 @@ def unique_values_of(x: Any) -> Any:
 
 
 def _on_diagonal(rows: int, columns: int, k: int) -> tuple[Any, Any]:
-    """The positions of a diagonal."""
+    """The row and column indices of a diagonal."""
     at = numpy.arange(max(0, min(rows + min(k, 0), columns - max(k, 0))))
     return at - min(k, 0), at + max(k, 0)
 
 
 @rule("diagonal")
 def diagonal_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """A diagonal of the matrices that two axes make, along the last axis."""
+    """The diagonals of the matrices on two axes, as the last axis."""
     x = pb.moveaxis(a, (axis1, axis2), (-2, -1))
     return x[(..., *_on_diagonal(x.shape[-2], x.shape[-1], offset))]
 
 
 @rule("linalg.diagonal")
 def matrix_diagonal_of(x: Any, /, *, offset: int = 0) -> Any:
-    """A diagonal of the matrices that the last two axes make."""
+    """The diagonals of the matrices on the last two axes."""
     return diagonal_of(x, offset, -2, -1)
 
 
 @rule("trace")
 def trace_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    """The sum of a diagonal."""
+    """The sum over a diagonal."""
     return pb.sum(diagonal_of(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 @rule("linalg.trace")
 def matrix_trace_of(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sum of a diagonal of matrices."""
+    """The sum over a diagonal of each matrix."""
     return trace_of(x, offset, -2, -1, dtype)
 
 
 @rule("diag")
 def diag_of(v: Any, k: int = 0) -> Any:
-    """A vector on a diagonal, or the diagonal of a matrix."""
+    """A matrix with a vector on a diagonal, or a diagonal of a matrix."""
     if len(v.shape) != 1:
         return diagonal_of(v, k)
     n = v.shape[0] + abs(k)
@@ -193,17 +193,17 @@ def diag_of(v: Any, k: int = 0) -> Any:
 
 @rule("diagflat")
 def diagflat_of(v: Any, k: int = 0) -> Any:
-    """The entries in a row, on a diagonal."""
+    """A matrix with the flattened entries on a diagonal."""
     return diag_of(pb.ravel(array(v)), k)
 
 
 @rule("tril")
 def tril_of(m: Any, k: int = 0) -> Any:
-    """Zeros above a diagonal."""
+    """The lower triangle: zeros above a diagonal."""
     return pb.tril(m, k=k)
 
 
 @rule("triu")
 def triu_of(m: Any, k: int = 0) -> Any:
-    """Zeros below a diagonal."""
+    """The upper triangle: zeros below a diagonal."""
     return pb.triu(m, k=k)

@@ -1,6 +1,6 @@
-"""NumPy's reductions: sums, extremes, means, quantiles, running sums, and those that skip NaN.
+"""Rules of NumPy's reductions: sums, extremes, means, quantiles, cumulative sums, NaN versions.
 
-`where` leaves entries out: they are replaced by the number that changes nothing.
+Entries that `where` leaves out are replaced by the neutral value of the reduction.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .table import array, cast, entries, is_floating, is_integer, pb, rule
 Axis = int | tuple[int, ...] | None
 
 
-def _left(x: Any, where: Any, neutral: Any) -> Any:
-    """x with a neutral number where a mask is False."""
+def _masked(x: Any, where: Any, neutral: Any) -> Any:
+    """x with a neutral value where a mask is False."""
     return x if where is True else pb.where(where, x, neutral)
 
 
-def _farthest(x: Any, sign: int) -> Any:
-    """The number that no other of a dtype is below (of sign -1) or above."""
+def _extreme_of(x: Any, sign: int) -> Any:
+    """The largest value of a dtype, or for sign -1 the smallest."""
     if is_floating(x):
         return sign * inf
     if x.dtype == pb.bool:
@@ -40,8 +40,8 @@ def sum_of(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """Σ a, and `initial`."""
-    found = pb.sum(_left(array(a), where, 0), axis=axis, dtype=dtype, keepdims=keepdims)
+    """Σ a + initial."""
+    found = pb.sum(_masked(array(a), where, 0), axis=axis, dtype=dtype, keepdims=keepdims)
     return found if initial is None else cast(found + initial, found.dtype)
 
 
@@ -50,8 +50,8 @@ def prod_of(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """Π a, times `initial`."""
-    found = pb.prod(_left(array(a), where, 1), axis=axis, dtype=dtype, keepdims=keepdims)
+    """Π a · initial."""
+    found = pb.prod(_masked(array(a), where, 1), axis=axis, dtype=dtype, keepdims=keepdims)
     return found if initial is None else cast(found * initial, found.dtype)
 
 
@@ -60,17 +60,17 @@ def _extreme(
     initial: Any, where: Any, neutral: Any,
 ) -> Any:
     if where is not True and initial is None:
-        return NotImplemented  # NumPy refuses it too: of no entries there is no largest
-    x = _left(a, where, neutral)
+        return NotImplemented  # as in NumPy: no entries have no largest one
+    x = _masked(a, where, neutral)
     if initial is not None and not _count(x, axis):
-        full = pb.sum(x, axis=axis, keepdims=keepdims)  # of no entries: zeros of the right shape
+        full = pb.sum(x, axis=axis, keepdims=keepdims)  # without entries: zeros of the right shape
         return cast(full * 0 + initial, x.dtype)
     found = reduce(x, axis=axis, keepdims=keepdims)
     return found if initial is None else cast(pair(found, initial), x.dtype)
 
 
 def _count(x: Any, axis: Axis) -> int:
-    """How many entries are reduced to one."""
+    """The number of entries per result."""
     axes = range(len(x.shape)) if axis is None else entries(axis)
     total = 1
     for i in axes:
@@ -82,52 +82,52 @@ def _count(x: Any, axis: Axis) -> int:
 def max_of(
     a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """The largest entry; those that tie share the gradient."""
+    """The largest entry; entries that tie share the cotangent equally."""
     a = array(a)
-    return _extreme(pb.max, pb.maximum, a, axis, keepdims, initial, where, _farthest(a, -1))
+    return _extreme(pb.max, pb.maximum, a, axis, keepdims, initial, where, _extreme_of(a, -1))
 
 
 @rule("min")
 def min_of(
     a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """The smallest entry; those that tie share the gradient."""
+    """The smallest entry; entries that tie share the cotangent equally."""
     a = array(a)
-    return _extreme(pb.min, pb.minimum, a, axis, keepdims, initial, where, _farthest(a, 1))
+    return _extreme(pb.min, pb.minimum, a, axis, keepdims, initial, where, _extreme_of(a, 1))
 
 
 @rule("all")
 def all_of(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Any:
-    """Whether no entry is 0."""
-    return pb.all(_left(array(a), where, True), axis=axis, keepdims=keepdims)
+    """Whether all entries are nonzero."""
+    return pb.all(_masked(array(a), where, True), axis=axis, keepdims=keepdims)
 
 
 @rule("any")
 def any_of(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Any:
-    """Whether some entry is not 0."""
-    return pb.any(_left(array(a), where, False), axis=axis, keepdims=keepdims)
+    """Whether any entry is nonzero."""
+    return pb.any(_masked(array(a), where, False), axis=axis, keepdims=keepdims)
 
 
 def logsumexp_of(
     a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True
 ) -> Any:
     """log Σ exp(a), as `numpy.logaddexp.reduce`."""
-    return pb.logsumexp(_left(array(a), where, -inf), axis=axis, keepdims=keepdims)
+    return pb.logsumexp(_masked(array(a), where, -inf), axis=axis, keepdims=keepdims)
 
 
 # Means --------------------------------------------------------------------------------------
 
 
 def _number(x: Any, axis: Axis, where: Any) -> Any:
-    """How many entries a mean is of, with the axes kept."""
+    """The number of entries per mean, with the axes kept."""
     if where is True:
         return _count(x, axis)
     spread = pb.broadcast_to(where, tuple(x.shape))
     return pb.sum(cast(spread, pb.int64), axis=axis, keepdims=True)
 
 
-def _dropped(x: Any, axis: Axis, keepdims: bool) -> Any:
-    """x with the reduced axes, of length 1, gone."""
+def _drop_axes(x: Any, axis: Axis, keepdims: bool) -> Any:
+    """x without the reduced axes, which have length 1."""
     if keepdims:
         return x
     return pb.squeeze(x, tuple(range(len(x.shape))) if axis is None else axis)
@@ -141,12 +141,12 @@ def _floating(x: Any, dtype: Any) -> Any:
 def mean_of(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
 ) -> Any:
-    """Σ a / n."""
+    """The mean Σ a / n."""
     x = _floating(array(a), dtype)
     if where is True:
         return pb.mean(x, axis=axis, keepdims=keepdims)
     total = sum_of(x, axis, keepdims=True, where=where)
-    return _dropped(total / cast(_number(x, axis, where), total.dtype), axis, keepdims)
+    return _drop_axes(total / cast(_number(x, axis, where), total.dtype), axis, keepdims)
 
 
 @rule("var")
@@ -154,19 +154,19 @@ def var_of(
     a: Any, axis: Axis = None, dtype: Any = None, ddof: float = 0, *, keepdims: bool = False,
     where: Any = True, mean: Any = None, correction: float | None = None,
 ) -> Any:
-    """Σ |a - mean|² / (n - ddof)."""
+    """The variance Σ |a - mean|² / (n - ddof)."""
     ddof = ddof if correction is None else correction
     x = _floating(array(a), dtype)
     if where is True and mean is None and not is_complex(x):
         return pb.var(x, axis=axis, correction=ddof, keepdims=keepdims)
-    x = _left(x, where, 0)  # also of what is left out, NaN too, no derivative is to be infinite
+    x = _masked(x, where, 0)  # keeps NaN and infinite derivatives away from excluded entries
     if mean is None:
         mean = mean_of(x, axis, keepdims=True, where=where)
     apart = x - mean
     squares = pb.real(pb.conj(apart) * apart)
     total = sum_of(squares, axis, keepdims=True, where=where)
     freedom = pb.maximum(pb.asarray(_number(x, axis, where) - ddof), 0)
-    return _dropped(total / cast(freedom, total.dtype), axis, keepdims)
+    return _drop_axes(total / cast(freedom, total.dtype), axis, keepdims)
 
 
 @rule("std")
@@ -188,14 +188,14 @@ def average_of(
     a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *,
     keepdims: bool = False,
 ) -> Any:
-    """Σ w a / Σ w."""
+    """The weighted mean Σ w a / Σ w."""
     x = array(a)
     if weights is None:
         found = mean_of(x, axis, keepdims=keepdims)
         total: Any = pb.zeros_like(found) + _count(x, axis)
     else:
         w = array(weights)
-        if len(w.shape) != len(x.shape):  # one for each position along the axis
+        if len(w.shape) != len(x.shape):  # one weight per position along the axis
             if not is_integer(axis) or len(w.shape) != 1:
                 return NotImplemented
             w = pb.reshape(w, (-1, *(1,) * (len(x.shape) - 1 - axis % len(x.shape))))
@@ -209,7 +209,7 @@ def average_of(
 
 
 def _last(x: Any, axis: Axis) -> Any:
-    """x with the reduced axes as one, the last."""
+    """x with the reduced axes merged into a last one."""
     rank = len(x.shape)
     axes = range(rank) if axis is None else entries(axis)
     gone = [i % rank for i in axes]
@@ -218,8 +218,8 @@ def _last(x: Any, axis: Axis) -> Any:
     return pb.reshape(moved, (*[x.shape[i] for i in rest], -1))
 
 
-def _between(low: Any, high: Any, share: Any) -> Any:
-    """low + share (high - low), of infinite ones too, unless they are of different signs."""
+def _interpolate(low: Any, high: Any, share: Any) -> Any:
+    """low + share (high - low), also for infinities, unless their signs differ."""
     endless = pb.isinf(low)
     equal = pb.logical_and(endless, low == high)
     gap = pb.where(equal, 0, high) - pb.where(equal, 0, low)
@@ -230,13 +230,13 @@ def _between(low: Any, high: Any, share: Any) -> Any:
 def quantile_of(
     a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:
-    """Between the entries in rising order, at q of the way; NaN where there is one."""
+    """The q-quantile, interpolated between sorted entries; NaN if any entry is NaN."""
     if method != "linear":
         return NotImplemented
     x, q = _floating(array(a), None), array(q)
     if not numpy.all((raw(q) >= 0) & (raw(q) <= 1)):
-        raise ArgumentError("argument `q` of numpy.quantile", "shares from 0 to 1", str(raw(q)))
-    if len(q.shape):  # a number takes on the precision of the entries, as with operators
+        raise ArgumentError("argument `q` of numpy.quantile", "numbers in [0, 1]", str(raw(q)))
+    if len(q.shape):  # a Python number takes on the precision of the entries
         x = cast(x, pb.result_type(x.dtype, q.dtype))
     flat = _last(x, axis)
     n = flat.shape[-1]
@@ -244,7 +244,7 @@ def quantile_of(
     ordered, below = pb.sort(flat, axis=-1), pb.floor(raw(at))
     low = pb.take(ordered, cast(below, pb.int64), axis=-1)
     high = pb.take(ordered, cast(pb.ceil(raw(at)), pb.int64), axis=-1)
-    found = _between(low, high, at - below)
+    found = _interpolate(low, high, at - below)
     found = pb.where(pb.any(pb.isnan(flat), axis=-1, keepdims=True), numpy.nan, found)
     shape = tuple(flat.shape[:-1])
     if keepdims:
@@ -259,54 +259,54 @@ def quantile_of(
 def percentile_of(
     a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:
-    """The quantile at q per cent."""
+    """The q-th percentile: the quantile at q / 100."""
     return quantile_of(a, array(q) / 100, axis, method=method, keepdims=keepdims)
 
 
 @rule("median")
 def median_of(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """The entry in the middle, or the mean of the two."""
+    """The middle entry, or the mean of the two middle ones."""
     return quantile_of(a, 0.5, axis, keepdims=keepdims)
 
 
 @rule("ptp")
 def ptp_of(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """The largest minus the smallest."""
+    """The largest entry minus the smallest."""
     a = array(a)
     return pb.max(a, axis=axis, keepdims=keepdims) - pb.min(a, axis=axis, keepdims=keepdims)
 
 
-# Positions, and running sums ----------------------------------------------------------------
+# Indices, and cumulative sums ---------------------------------------------------------------
 
 
 @rule("argmax")
 def argmax_of(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """Where the largest is, first."""
+    """The index of the first largest entry."""
     return pb.argmax(a, axis=axis, keepdims=keepdims)
 
 
 @rule("argmin")
 def argmin_of(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """Where the smallest is, first."""
+    """The index of the first smallest entry."""
     return pb.argmin(a, axis=axis, keepdims=keepdims)
 
 
 @rule("count_nonzero")
 def count_nonzero_of(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """How many entries are not 0."""
+    """The number of nonzero entries."""
     return pb.count_nonzero(a, axis=axis, keepdims=keepdims)
 
 
 @rule("cumsum")
 def cumsum_of(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """The sums up to each entry; of all in a row without an axis."""
+    """The cumulative sum; of the flattened array if no axis is given."""
     a, axis = (pb.ravel(a), 0) if axis is None else (a, axis)
     return pb.cumulative_sum(a, axis=axis, dtype=dtype)
 
 
 @rule("cumprod")
 def cumprod_of(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """The products up to each entry; of all in a row without an axis."""
+    """The cumulative product; of the flattened array if no axis is given."""
     a, axis = (pb.ravel(a), 0) if axis is None else (a, axis)
     return pb.cumulative_prod(a, axis=axis, dtype=dtype)
 
@@ -315,7 +315,7 @@ def cumprod_of(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
 def cumulative_sum_of(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    """The standard's spelling."""
+    """`cumulative_sum` with the Array API's signature."""
     return pb.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
@@ -323,26 +323,26 @@ def cumulative_sum_of(
 def cumulative_prod_of(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    """The standard's spelling."""
+    """`cumulative_prod` with the Array API's signature."""
     return pb.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
-# Without NaN --------------------------------------------------------------------------------
+# Ignoring NaN -------------------------------------------------------------------------------
 
 
 def _numbers(a: Any, where: Any) -> Any:
-    """The mask of what is a number, within a mask."""
+    """The mask of entries that are not NaN, within a mask."""
     return ~pb.isnan(a) if where is True else pb.logical_and(where, ~pb.isnan(a))
 
 
 def _skipping(name: str, reduction: Callable[..., Any]) -> None:
-    """The rule of a reduction that skips NaN: that with a mask."""
+    """Add the rule of a reduction that ignores NaN: the reduction with a mask."""
 
     def skipping(a: Any, *args: Any, where: Any = True, **how: Any) -> Any:
         a = array(a)
         return reduction(a, *args, where=_numbers(a, where), **how)
 
-    rule(name)(update_wrapper(skipping, reduction))  # whose parameters it has
+    rule(name)(update_wrapper(skipping, reduction))  # keeps the reduction's signature
 
 
 for _name, _reduction in {
@@ -362,23 +362,23 @@ def _nan_extreme(rule_of: Any, far: float, a: Any, axis: Axis, how: dict[str, An
 
 @rule("nanmax")
 def nanmax_of(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """The largest number; NaN where there is none."""
+    """The largest entry that is not NaN; NaN if there is none."""
     return _nan_extreme(max_of, -inf, a, axis, {"keepdims": keepdims})
 
 
 @rule("nanmin")
 def nanmin_of(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """The smallest number; NaN where there is none."""
+    """The smallest entry that is not NaN; NaN if there is none."""
     return _nan_extreme(min_of, inf, a, axis, {"keepdims": keepdims})
 
 
 @rule("nancumsum")
 def nancumsum_of(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """`cumsum` with 0 for NaN."""
-    return cumsum_of(_left(a, _numbers(a, True), 0), axis, dtype)
+    """`cumsum` with NaN treated as 0."""
+    return cumsum_of(_masked(a, _numbers(a, True), 0), axis, dtype)
 
 
 @rule("nancumprod")
 def nancumprod_of(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """`cumprod` with 1 for NaN."""
-    return cumprod_of(_left(a, _numbers(a, True), 1), axis, dtype)
+    """`cumprod` with NaN treated as 1."""
+    return cumprod_of(_masked(a, _numbers(a, True), 1), axis, dtype)

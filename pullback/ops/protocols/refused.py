@@ -1,7 +1,7 @@
-"""NumPy's functions without a rule: those that answer plainly, and those that are refused.
+"""NumPy's functions without a rule: those that run on plain arrays, and those that are refused.
 
-A refused function raises an error where somebody follows a Tensor among its arguments, and is
-NumPy's own on the plain arrays elsewhere. The table says why, or what to use in its place.
+A refused function raises an error if a Tensor among its arguments is tracked; otherwise NumPy's own
+function runs on plain arrays. The table gives the reason, or an alternative.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ PLAIN = frozenset({
     "save", "savetxt", "savez", "savez_compressed", "shares_memory", "tril_indices_from",
     "triu_indices_from",
 })
-"""Functions whose answers, of truth, positions, dtypes or text, have no derivative at all."""
+"""Functions that return booleans, indices, dtypes or text, and so have no derivative."""
 
 _SETS = "use pullback.unique_values, or pullback.isin"
-_INTEGERS = "it is of integers or dates"
+_INTEGERS = "it takes integers or dates"
 _POLYNOMIALS = "write it with numpy.polyval or numpy.convolve, which have rules"
 _LOOP = "use pullback.vmap, or pullback's operations"
 _WRITES = "use pullback.set_at, which makes a new tensor, or x[index] = value"
-_BRANCHES = "its dtype depends on the values: make the argument complex yourself"
-_HISTOGRAM = "its counts have no derivative; of the weights, numpy.bincount has"
-_NANS = "use it without the NaN, as numpy.quantile(x[~numpy.isnan(x)], q)"
+_BRANCHES = "its dtype depends on the values: convert the argument to complex first"
+_HISTOGRAM = "counts have no derivative; numpy.bincount is differentiable in its weights"
+_NANS = "drop the NaN entries first, as in numpy.quantile(x[~numpy.isnan(x)], q)"
 
 REFUSED = {
     "apply_along_axis": _LOOP, "apply_over_axes": _LOOP,
@@ -44,27 +44,27 @@ REFUSED = {
     "roots": "use pullback.linalg.eigvals of the companion matrix",
     "setdiff1d": _SETS, "setxor1d": _SETS, "sort_complex": "use pullback.sort",
     "trim_zeros": "use x[start:stop]", "union1d": _SETS, "unique": _SETS, "unpackbits": _INTEGERS,
-    "lib.stride_tricks.sliding_window_view": "use x[index] with an array of positions",
+    "lib.stride_tricks.sliding_window_view": "use x[index] with an array of indices",
     "unravel_index": _INTEGERS, "unwrap": "use pullback.diff and pullback.cumulative_sum",
 }
-"""Functions without a rule -> what to use in their place, or why they have none."""
+"""Functions without a rule -> an alternative, or why they have none."""
 
 WRITES = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
-"""Functions that write into their first argument, which no Tensor can be."""
+"""Functions that write into their first argument, which must not be a Tensor."""
 
 MAKES = frozenset({
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "empty",
     "eye", "frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "full", "genfromtxt",
     "identity", "loadtxt", "ones", "require", "tri", "zeros",
 })
-"""Functions that come here by `like=x` only: what they make becomes a Tensor."""
+"""Functions that come here only through `like=x`: their result becomes a Tensor."""
 
 REFUSED.update({
     f"lib.scimath.{name}": _BRANCHES
     for name in ("arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt")
 })
 REFUSED.update({
-    f"lib.recfunctions.{name}": "it is of structured arrays"
+    f"lib.recfunctions.{name}": "it takes structured arrays"
     for name in (
         "append_fields", "apply_along_fields", "assign_fields_by_name", "drop_fields",
         "find_duplicates", "join_by", "merge_arrays", "rec_append_fields", "rec_drop_fields",

@@ -1,4 +1,4 @@
-"""NumPy's functions that rearrange, join, cut and pick, and those that make arrays like others."""
+"""Rules of NumPy's functions that reshape, join, split and pad, and of the `…_like` functions."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def reshape_of(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> 
 
 @rule("ravel")
 def ravel_of(a: Any, order: str = "C") -> Any:
-    """The entries in a row."""
+    """The entries as one axis."""
     return pb.ravel(a) if order in ("C", "A", "K") else NotImplemented
 
 
 @rule("resize")
 def resize_of(a: Any, new_shape: Any) -> Any:
-    """The entries in another shape, from the beginning again where they do not suffice."""
+    """The entries in another shape, repeated from the start if there are too few."""
     flat = pb.ravel(a)
     shape = entries(new_shape)
     places = numpy.resize(numpy.arange(flat.shape[0]), shape)
@@ -40,7 +40,7 @@ def resize_of(a: Any, new_shape: Any) -> Any:
 
 @rule("transpose")
 def transpose_of(a: Any, axes: Any = None) -> Any:
-    """The axes in another order, the reverse one if none is given."""
+    """The axes in another order, reversed by default."""
     a = array(a)
     order = range(len(a.shape))[::-1] if axes is None else axes
     return pb.permute_dims(a, tuple(order))
@@ -48,7 +48,7 @@ def transpose_of(a: Any, axes: Any = None) -> Any:
 
 @rule("squeeze")
 def squeeze_of(a: Any, axis: Any = None) -> Any:
-    """Without axes of length 1."""
+    """a without axes of length 1."""
     if axis is None:
         axis = tuple(i for i, n in enumerate(a.shape) if n == 1)
     return pb.squeeze(a, axis)
@@ -56,7 +56,7 @@ def squeeze_of(a: Any, axis: Any = None) -> Any:
 
 @rule("rollaxis")
 def rollaxis_of(a: Any, axis: int, start: int = 0) -> Any:
-    """An axis moved to before another."""
+    """a with one axis moved in front of another."""
     rank = len(a.shape)
     axis, start = axis % rank, start + rank if start < 0 else start
     return pb.moveaxis(a, axis, start - (axis < start))
@@ -64,7 +64,7 @@ def rollaxis_of(a: Any, axis: int, start: int = 0) -> Any:
 
 @rule("rot90")
 def rot90_of(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    """Turned by quarters in the plane of two axes."""
+    """m rotated by k quarter turns in the plane of two axes."""
     first, second = axes
     k %= 4
     if k == 0:
@@ -78,7 +78,7 @@ def rot90_of(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 @rule("expand_dims")
 def expand_dims_of(a: Any, axis: Any) -> Any:
-    """With axes of length 1."""
+    """a with axes of length 1 inserted."""
     if is_integer(axis):
         return pb.expand_dims(a, int(axis))
     rank = len(a.shape) + len(axis)
@@ -89,37 +89,37 @@ def expand_dims_of(a: Any, axis: Any) -> Any:
 
 @rule("flip")
 def flip_of(m: Any, axis: Any = None) -> Any:
-    """In reverse order along axes."""
+    """The entries reversed along axes."""
     return pb.flip(m, axis=axis)
 
 
 @rule("fliplr")
 def fliplr_of(m: Any) -> Any:
-    """In reverse order along the second axis."""
+    """The entries reversed along axis 1."""
     return pb.flip(m, axis=1)
 
 
 @rule("flipud")
 def flipud_of(m: Any) -> Any:
-    """In reverse order along the first axis."""
+    """The entries reversed along axis 0."""
     return pb.flip(m, axis=0)
 
 
 @rule("swapaxes")
 def swapaxes_of(a: Any, axis1: int, axis2: int) -> Any:
-    """Two axes exchanged."""
+    """a with two axes swapped."""
     return pb.swapaxes(a, axis1, axis2)
 
 
 @rule("moveaxis")
 def moveaxis_of(a: Any, source: Any, destination: Any) -> Any:
-    """Axes moved to other places."""
+    """a with axes moved to other positions."""
     return pb.moveaxis(a, source, destination)
 
 
 @rule("matrix_transpose", "linalg.matrix_transpose")
 def matrix_transpose_of(x: Any, /) -> Any:
-    """The last two axes exchanged."""
+    """x with the last two axes swapped."""
     return pb.matrix_transpose(x)
 
 
@@ -131,25 +131,25 @@ def roll_of(a: Any, shift: Any, axis: Any = None) -> Any:
 
 @rule("tile")
 def tile_of(A: Any, reps: Any) -> Any:  # noqa: N803  # NumPy's name
-    """Side by side with itself."""
+    """A repeated `reps` times along each axis."""
     return pb.tile(A, entries(reps))
 
 
 @rule("repeat")
 def repeat_of(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Each entry several times."""
+    """Repeat entries; `repeats` is an int or one int per entry."""
     return pb.repeat(a, repeats, axis=axis)
 
 
 @rule("broadcast_to")
 def broadcast_to_of(array: Any, shape: Any) -> Any:
-    """In a larger shape."""
+    """The array broadcast to a shape."""
     return pb.broadcast_to(array, entries(shape))
 
 
 @rule("broadcast_arrays")
 def broadcast_arrays_of(*args: Any) -> Any:
-    """In a common shape."""
+    """The arrays broadcast to their common shape."""
     return pb.broadcast_arrays(*[array(a) for a in args])
 
 
@@ -157,18 +157,18 @@ def broadcast_arrays_of(*args: Any) -> Any:
 def meshgrid_of(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> Any:
-    """The coordinates of a grid's points."""
+    """The coordinate arrays of a grid."""
     if sparse:
         return NotImplemented
     found = pb.meshgrid(*[array(x) for x in xi], indexing=indexing)
     return tuple([pb.identity(x) for x in found]) if copy else found
 
 
-def _each(name: str, raised: Callable[[Any], Any]) -> None:
-    """The rule of a function that gives each of its arguments so many axes.
+def _at_least(name: str, raised: Callable[[Any], Any]) -> None:
+    """Add the rule of `atleast_1d`, `atleast_2d` or `atleast_3d`.
 
-    It is also how libraries turn what they are handed into arrays, to be passed to compiled code:
-    where nobody follows the Tensors, plain arrays are what they get.
+    Libraries also use these functions to convert arguments to arrays for compiled code, so the
+    result consists of plain arrays if no Tensor is tracked.
     """
 
     def at_least(*arys: Any) -> Any:
@@ -193,14 +193,14 @@ def _three(a: Any) -> Any:
 
 
 for _name, _function in (("atleast_1d", _one), ("atleast_2d", _two), ("atleast_3d", _three)):
-    _each(_name, _function)
+    _at_least(_name, _function)
 
 
 # Joining ------------------------------------------------------------------------------------
 
 
 def _arrays(arrays: Any) -> list[Any]:
-    if hasattr(arrays, "shape"):  # one array: its first axis
+    if hasattr(arrays, "shape"):  # a single array is split along axis 0
         return list(pb.unstack(arrays))
     return [array(a) for a in arrays]
 
@@ -209,7 +209,7 @@ def _arrays(arrays: Any) -> list[Any]:
 def concatenate_of(
     arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    """One after the other."""
+    """The arrays joined along an axis."""
     return cast_if_it_fits("concatenate", pb.concat(_arrays(arrays), axis=axis), dtype, casting)
 
 
@@ -217,20 +217,20 @@ def concatenate_of(
 def stack_of(
     arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    """Side by side along a new axis."""
+    """The arrays stacked along a new axis."""
     return cast_if_it_fits("stack", pb.stack(_arrays(arrays), axis=axis), dtype, casting)
 
 
 @rule("vstack")
 def vstack_of(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Rows one below the other."""
+    """The arrays joined along axis 0, vectors as rows."""
     found = pb.concat([_two(a) for a in _arrays(tup)], axis=0)
     return cast_if_it_fits("vstack", found, dtype, casting)
 
 
 @rule("hstack")
 def hstack_of(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Columns side by side; vectors one after the other."""
+    """The arrays joined along axis 1; vectors along axis 0."""
     parts = [_one(a) for a in _arrays(tup)]
     found = pb.concat(parts, axis=0 if len(parts[0].shape) == 1 else 1)
     return cast_if_it_fits("hstack", found, dtype, casting)
@@ -238,26 +238,26 @@ def hstack_of(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any
 
 @rule("dstack")
 def dstack_of(tup: Any) -> Any:
-    """Along the third axis."""
+    """The arrays joined along axis 2."""
     return pb.concat([_three(a) for a in _arrays(tup)], axis=2)
 
 
 @rule("column_stack")
 def column_stack_of(tup: Any) -> Any:
-    """Vectors as columns side by side."""
+    """A matrix with the vectors as columns."""
     parts = [a if len(a.shape) > 1 else pb.reshape(a, (-1, 1)) for a in _arrays(tup)]
     return pb.concat(parts, axis=1)
 
 
 @rule("append")
 def append_of(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """One after the other, in a row without an axis."""
+    """The values appended along an axis; both flattened if none is given."""
     return pb.concat([array(arr), array(values)], axis=axis)
 
 
 @rule("block")
 def block_of(arrays: Any) -> Any:
-    """Joined along the last axis by the innermost lists, along others by those around them."""
+    """Nested lists of blocks: inner lists join along the last axis, outer ones along others."""
     depth, inner = 0, arrays
     while isinstance(inner, list):
         depth, inner = depth + 1, inner[0]
@@ -280,7 +280,7 @@ def _joined(arrays: Any, rank: int, depth: int) -> Any:
 def pad_of(
     array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0
 ) -> Any:
-    """With entries around it: of one value, or of its own by "edge", "wrap", "reflect", …."""
+    """The array padded with a constant, or with its own entries ("edge", "wrap", "reflect", …)."""
     if isinstance(pad_width, dict):
         return NotImplemented
     rank = len(array.shape)
@@ -289,13 +289,13 @@ def pad_of(
         return pb.pad(array, tuple(tuple(w) for w in widths), constant_values=constant_values)
     if mode not in ("edge", "wrap", "reflect", "symmetric"):
         return NotImplemented
-    for axis, width in enumerate(widths):  # which entry stands where is NumPy's to say
+    for axis, width in enumerate(widths):  # padding an arange with NumPy gives the indices
         places = numpy.pad(numpy.arange(array.shape[axis]), width, mode=mode)
         array = pb.take(array, places, axis=axis)
     return array
 
 
-# Cutting ------------------------------------------------------------------------------------
+# Splitting ----------------------------------------------------------------------------------
 
 
 def _pieces(x: Any, at: Any, axis: int, equal: bool) -> Any:
@@ -318,31 +318,31 @@ def _pieces(x: Any, at: Any, axis: int, equal: bool) -> Any:
 
 @rule("split")
 def split_of(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """In so many equal parts, or at these places."""
+    """A list of equal parts (for an int), or of parts cut at indices."""
     return _pieces(ary, indices_or_sections, axis, equal=True)
 
 
 @rule("array_split")
 def array_split_of(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """In so many parts of nearly equal length, or at these places."""
+    """A list of parts of nearly equal length (for an int), or of parts cut at indices."""
     return _pieces(ary, indices_or_sections, axis, equal=False)
 
 
 @rule("hsplit")
 def hsplit_of(ary: Any, indices_or_sections: Any) -> Any:
-    """Along the second axis; of vectors, along the first."""
+    """`split` along axis 1; for vectors along axis 0."""
     return _pieces(ary, indices_or_sections, 1 if len(ary.shape) > 1 else 0, equal=True)
 
 
 @rule("vsplit")
 def vsplit_of(ary: Any, indices_or_sections: Any) -> Any:
-    """Along the first axis."""
+    """`split` along axis 0."""
     return _pieces(ary, indices_or_sections, 0, equal=True)
 
 
 @rule("dsplit")
 def dsplit_of(ary: Any, indices_or_sections: Any) -> Any:
-    """Along the third axis."""
+    """`split` along axis 2."""
     return _pieces(ary, indices_or_sections, 2, equal=True)
 
 
@@ -352,7 +352,7 @@ def unstack_of(x: Any, /, *, axis: int = 0) -> Any:
     return pb.unstack(x, axis=axis)
 
 
-# Made like others ---------------------------------------------------------------------------
+# Like another array -------------------------------------------------------------------------
 
 
 @rule("zeros_like")
@@ -371,7 +371,7 @@ def ones_like_of(a: Any, dtype: Any = None, order: str = "K", subok: bool = True
 def empty_like_of(
     prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True
 ) -> Any:
-    """Whatever was in memory, of the same shape."""
+    """An uninitialised array of the same shape."""
     return pb.empty_like(prototype, dtype=dtype)
 
 
@@ -379,26 +379,26 @@ def empty_like_of(
 def full_like_of(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True
 ) -> Any:
-    """One value in the same shape, from which a gradient comes back to it."""
+    """An array of the same shape filled with one value, which receives a gradient."""
     filled = pb.broadcast_to(pb.asarray(fill_value), tuple(a.shape))
     return cast(filled, array(a).dtype if dtype is None else dtype)
 
 
 @rule("copy")
 def copy_of(a: Any, order: str = "K", subok: bool = False) -> Any:
-    """The same values in memory of their own."""
+    """A copy."""
     return pb.identity(a)
 
 
 @rule("astype")
 def astype_of(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
-    """In another dtype."""
+    """x converted to a dtype."""
     return pb.astype(x, dtype, copy=copy)
 
 
 @rule("shape")
 def shape_of(a: Any) -> Any:
-    """The lengths of the axes."""
+    """The shape, as a tuple of ints."""
     return tuple(array(a).shape)
 
 
@@ -410,5 +410,5 @@ def ndim_of(a: Any) -> Any:
 
 @rule("size")
 def size_of(a: Any, axis: Any = None) -> Any:
-    """The number of entries, in all or along axes."""
+    """The number of entries, of all or along axes."""
     return int(numpy.size(numpy.broadcast_to(0, tuple(array(a).shape)), axis))

@@ -1,4 +1,4 @@
-"""The table of NumPy's functions that have a rule, to which the files of rules add theirs."""
+"""The table of rules for NumPy's functions; the files of rules add theirs to it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ...core.tensor import inexact_dtypes, raw
 from ...errors import DtypeError
 
 pb: Any = import_module(__name__.partition(".")[0])
-"""The front page: rules are written in terms of what users have."""
+"""The front page: rules are written with the public functions."""
 
 RULES: dict[str, Callable[..., Any]] = {}
-"""name in `numpy` -> a function with NumPy's parameters, or those of them that have a meaning here.
+"""name in `numpy` -> a function with NumPy's parameters, or those that are supported here.
 
-It may return `NotImplemented` for values of them that have none. `out` is not among them: it is
-the same for all.
+It may return `NotImplemented` for unsupported argument values. `out` is not among the parameters:
+it is handled in one place for all functions.
 """
 
 
 def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function the rule of NumPy's functions of these names."""
+    """Register a function as the rule of NumPy's functions with these names."""
 
     def take(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
@@ -36,17 +36,17 @@ def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def array(x: Any) -> Any:
-    """A Tensor or an array as it is, anything else as a Tensor."""
+    """A Tensor or an array unchanged, anything else as a Tensor."""
     return x if hasattr(x, "shape") else pb.asarray(x)
 
 
 def is_integer(x: Any) -> TypeGuard[int]:
-    """Whether a value is one integer, of Python or of NumPy."""
+    """Whether a value is a single integer, of Python or NumPy."""
     return isinstance(x, (int, numpy.integer))
 
 
 def entries(value: Any) -> tuple[Any, ...]:
-    """Axes, or lengths: one, or a sequence of them, as a tuple."""
+    """Axes or lengths, one or a sequence of them, as a tuple."""
     return (value,) if is_integer(value) else tuple(value)
 
 
@@ -56,27 +56,26 @@ def is_floating(x: Any) -> bool:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """x in a dtype; itself if it is of it, or if None is asked for."""
+    """x converted to a dtype; x itself if it has the dtype already, or for None."""
     return x if dtype is None or x.dtype == dtype else pb.astype(x, dtype)
 
 
 def fits(dtype: Any, target: Any, casting: Any) -> bool:
-    """Whether a dtype may be cast to another; of dtypes that are not NumPy's, the cast decides."""
+    """Whether a dtype may be cast to another; True for dtypes of other libraries than NumPy."""
     if not isinstance(dtype, numpy.dtype) or not isinstance(target, numpy.dtype):
         return True
     return numpy.can_cast(dtype, target, casting)
 
 
 def cast_if_it_fits(who: str, x: Any, dtype: Any, casting: str = "same_kind") -> Any:
-    """x in a dtype that NumPy would cast it to; None leaves it.
+    """x converted to a dtype if NumPy's casting rule allows it; None leaves x unchanged.
 
-    Raises `DtypeError` for one that it would not, as when floats, with their history, would become
-    integers.
+    Raises `DtypeError` otherwise, for example for floats, which carry a history, to integers.
     """
     target = None if dtype is None else adapter_of(raw(x)).dtype(dtype)
     if target is not None and not fits(x.dtype, target, casting):
         raise DtypeError(
-            f"argument `dtype` of numpy.{who}", f"one that {x.dtype} is cast to by {casting!r}",
+            f"argument `dtype` of numpy.{who}", f"a dtype to which {x.dtype} casts by {casting!r}",
             str(target),
         )
     return cast(x, target)

@@ -1,8 +1,8 @@
 """PyTorch's protocol: what `torch.sin(t)` and `torch_tensor * t` do when t is a Tensor.
 
-A function that has a rule gives a Tensor, recorded as the operations it is made of. One that has
-none is an error where somebody follows an argument; where nobody does, PyTorch computes it, and
-what it answers are its own tensors.
+A function with a rule returns a Tensor, recorded as the operations that the rule consists of. A
+function without a rule raises an error if an argument is tracked; for untracked arguments PyTorch
+computes it and returns its own tensors.
 """
 
 from __future__ import annotations
@@ -28,48 +28,48 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
     "ge": operator.ge, "__getitem__": operator.getitem,
 }
-"""Names of tensors' methods that operators call -> the operator."""
+"""Names of tensor methods that operators call -> the operator."""
 
-_DETACH = "pass x.detach().data where no derivative is wanted"
+_DETACH = "pass x.detach().data where no derivative is needed"
 
 
 def answer(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """What a function of PyTorch's answers of arguments among which are Tensors."""
+    """The result of a PyTorch function with Tensors among its arguments."""
     name = function.__name__
     out = next(t._out for t in tensors_in([args, kwargs]))
     plain = _OPERATORS.get(name)
     if plain is not None and len(args) == 2 and not kwargs:
-        return plain(*[_entered(a, out) for a in args])
+        return plain(*[_to_tensors(a, out) for a in args])
     who = f"torch.{name}"
     rule = RULES.get(name)
     if rule is None:
         return _without_rule(who, function, args, kwargs)
-    kwargs = _told(function, kwargs)
+    kwargs = _without_defaults(function, kwargs)
     try:
         bound = inspect.signature(rule).bind(*args, **kwargs)
     except TypeError as error:
         return _without_rule(who, function, args, kwargs, f"leave out arguments: {error}")
     _refuse_parameters(who, [args, kwargs])
-    given = [_entered(a, out) for a in bound.args]
-    return rule(*given, **{k: _entered(v, out) for k, v in bound.kwargs.items()})
+    given = [_to_tensors(a, out) for a in bound.args]
+    return rule(*given, **{k: _to_tensors(v, out) for k, v in bound.kwargs.items()})
 
 
-def _entered(value: Any, out: type) -> Any:
-    """PyTorch's tensors, in nested sequences too, as Tensors of a class."""
+def _to_tensors(value: Any, out: type) -> Any:
+    """PyTorch tensors, also in nested sequences, converted to Tensors of a class."""
     if isinstance(value, Tensor):
         return value
     if is_array(value):
         return wrap(out, adapters[value.__class__].adopt(value))
     if value.__class__ in (tuple, list):
-        return value.__class__([_entered(v, out) for v in value])
+        return value.__class__([_to_tensors(v, out) for v in value])
     return value
 
 
-def _told(function: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords without those that PyTorch's own code adds, with their default values."""
+def _without_defaults(function: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords without those with default values, which PyTorch's own code adds."""
     try:
         own = inspect.signature(function).parameters
-    except ValueError:  # a compiled function, which adds none
+    except ValueError:  # compiled functions have no signature; none are added for them
         return dict(kwargs)
     return {
         k: v for k, v in kwargs.items()
@@ -88,10 +88,10 @@ def _arrays_in(value: Any) -> Iterator[Any]:
 
 
 def _refuse_parameters(who: str, values: Any) -> None:
-    """Raise for a tensor that PyTorch follows, whose gradient would be lost."""
+    """Raise for a tensor that PyTorch's autograd tracks, because its gradient would be lost."""
     if any(getattr(a, "requires_grad", False) for a in _arrays_in(values)):
         raise ArgumentTypeError(
-            f"{who} of a Tensor", "tensors that PyTorch's autograd does not follow",
+            f"{who} of a Tensor", "tensors that PyTorch's autograd does not track",
             "one that requires a gradient, or a parameter of torch.nn, which would receive none",
             "make it pullback's, with pullback.tensor(w, requires_grad=True), or detach() it",
         )
@@ -100,31 +100,31 @@ def _refuse_parameters(who: str, values: Any) -> None:
 def _without_rule(
     who: str, function: Any, args: Any, kwargs: Mapping[str, Any], reason: str = ""
 ) -> Any:
-    """What PyTorch itself answers; an error if somebody follows a Tensor."""
+    """The result of PyTorch's own function; an error if a Tensor is tracked."""
     if any(is_followed(x) for x in tensors_in([args, kwargs])):
         writes = (who.endswith("_") and not who.endswith("__")) or who.endswith("setitem__")
         reason = reason or (
-            "write t = t + x in place of t += x" if writes else "use pullback's operations"
+            "write t = t + x instead of t += x" if writes else "use pullback's operations"
         )
         raise ArgumentTypeError(
             f"{who} of a Tensor",
-            "a Tensor to write to" if writes else "a function that pullback has a rule for",
-            "a tensor of PyTorch, which has no history" if writes
+            "a Tensor to write to" if writes else "a function with a gradient rule",
+            "a PyTorch tensor, which has no history" if writes
             else "one without, on a Tensor that is tracked or has a tangent",
             f"{reason}, or {_DETACH}",
         )
-    return function(*_bare(args, who), **_bare(kwargs, who))
+    return function(*_to_plain(args, who), **_to_plain(kwargs, who))
 
 
-def _bare(value: Any, by: str) -> Any:
-    """Nested values with plain arrays in the places of Tensors."""
+def _to_plain(value: Any, by: str) -> Any:
+    """Nested values with Tensors replaced by plain arrays."""
     if isinstance(value, Tensor):
         if value._node is not None:
             _tensor.left(value._node, by)
         return adapters[raw(value).__class__].plain(raw(value))
     if isinstance(value, (tuple, list)):
-        parts = [_bare(part, by) for part in value]
+        parts = [_to_plain(part, by) for part in value]
         return tuple(parts) if isinstance(value, tuple) else parts
     if isinstance(value, Mapping):
-        return {name: _bare(part, by) for name, part in value.items()}
+        return {name: _to_plain(part, by) for name, part in value.items()}
     return value

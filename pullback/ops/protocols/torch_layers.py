@@ -1,4 +1,4 @@
-"""PyTorch's functions of shapes, products, layers and losses, in terms of the operations."""
+"""Rules of PyTorch's functions for shapes, products, layers and losses."""
 
 from __future__ import annotations
 

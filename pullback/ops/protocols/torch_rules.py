@@ -1,7 +1,7 @@
-"""PyTorch's functions that have a rule, in terms of the operations, with PyTorch's parameters.
+"""Rules of PyTorch's functions, written with the operations and with PyTorch's parameters.
 
-Those of each entry, reductions, and the namespaces `linalg`, `fft` and `special` are here; shapes
-and layers in `torch_layers`.
+Elementwise functions, reductions, and the namespaces `linalg`, `fft` and `special` are here; shapes
+and layers are in `torch_layers`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 from .table import pb
 
 RULES: dict[str, Callable[..., Any]] = {}
-"""`__name__` of a function of PyTorch -> a function with its parameters, or those of them that have
-a meaning here. The names tell its namespaces apart: `linalg_inv`, `fft_fft`, `special_erf`."""
+"""`__name__` of a PyTorch function -> a function with its parameters, or those that are supported.
+The names tell the namespaces apart: `linalg_inv`, `fft_fft`, `special_erf`."""
 
 
 class ValuesIndices(NamedTuple):
-    """Entries along an axis, and where they are."""
+    """Entries along an axis, and their indices."""
 
     values: Any
     indices: Any
 
 
 def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function the rule of PyTorch's functions of these names."""
+    """Register a function as the rule of PyTorch's functions with these names."""
 
     def take(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
@@ -36,7 +36,7 @@ def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return take
 
 
-# One to one ---------------------------------------------------------------------------------
+# Same function, other name ------------------------------------------------------------------
 
 _UNARY = {
     name: name for name in (
@@ -77,7 +77,7 @@ def _binary(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _fill() -> None:
-    """The rules that are a change of names."""
+    """Add the rules that only rename functions."""
     for names, shape in ((_UNARY, _unary), (_BINARY, _binary)):
         for name, ours in names.items():
             if hasattr(pb, ours):
@@ -99,7 +99,7 @@ def _fill() -> None:
 
 
 def _positional(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with its parameters that hold arrays only, which have other names there."""
+    """A function whose array parameters are positional-only: PyTorch names them otherwise."""
     count = sum(
         p.kind is p.POSITIONAL_ONLY for p in inspect.signature(function).parameters.values()
     )
@@ -186,7 +186,7 @@ def _silu(input: Any) -> Any:
 
 @rule("softplus")
 def _softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    """With no threshold, as ours never overflows."""
+    """`threshold` is ignored, because pullback's softplus never overflows."""
     return pb.softplus(input, beta)
 
 

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs, and SciPy's: calls with their keywords, and the methods `reduce` and others."""
+"""Rules of NumPy's and SciPy's ufuncs: calls with keywords, and `reduce` and other methods."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _NAMES = {
     "invert": "bitwise_invert", "left_shift": "bitwise_left_shift",
     "right_shift": "bitwise_right_shift", "rint": "round",
 }
-"""NumPy's names of its ufuncs that are not the operations' own."""
+"""NumPy's ufunc names that differ from the names of the operations."""
 
 REFUSED_UFUNCS = {
     "bitwise_count": "it counts bits of integers",
-    "frexp": "use x / 2**k with a k of your own",
-    "gcd": "it is of integers",
-    "isnat": "it is of dates",
-    "lcm": "it is of integers",
+    "frexp": "use x / 2**k with a constant k",
+    "gcd": "it takes integers",
+    "isnat": "it takes dates",
+    "lcm": "it takes integers",
     "spacing": "its derivative is 0: use pullback.stop_gradient(x)",
 }
-"""Ufuncs of numbers that have no rule -> why, or what to use in their place."""
+"""Numeric ufuncs without a rule -> why, or what to use instead."""
 
 _REDUCED = {
     "add": reducing.sum_of, "multiply": reducing.prod_of, "maximum": reducing.max_of,
@@ -54,11 +54,11 @@ _BEHIND = frozenset({"clip", "imag", "real"})
 """
 
 _SAFE = {"arctanh": 0}
-"""ufunc -> the number put where a mask leaves an input out; 1 of all others, where all is well."""
+"""ufunc -> a safe input where a mask excludes an entry; 1 for ufuncs that are not listed."""
 
 
 def _is_of(module: Any, ufunc: Any) -> bool:
-    """Whether a module, which may not be loaded, has a ufunc under its name."""
+    """Whether a module, which may not be loaded, has this ufunc under its name."""
     return module is not None and vars(module).get(ufunc.__name__) is ufunc
 
 
@@ -67,12 +67,12 @@ def _is_special(ufunc: Any) -> bool:
 
 
 def name_of(ufunc: Any) -> str:
-    """The full name of a ufunc, for messages."""
+    """The full name of a ufunc, for error messages."""
     return f"{'scipy.special' if _is_special(ufunc) else 'numpy'}.{ufunc.__name__}"
 
 
 def rule_of(ufunc: Any) -> Any:
-    """The function of Tensors that computes a ufunc, or None."""
+    """The function of Tensors that implements a ufunc, or None."""
     name = ufunc.__name__
     if _is_special(ufunc):
         return getattr(pb.special, name, None)
@@ -83,10 +83,10 @@ def rule_of(ufunc: Any) -> Any:
 
 
 def call_of(ufunc: Any) -> Callable[..., Any]:
-    """What a plain call of a ufunc does."""
+    """The function that a plain call of a ufunc runs."""
     rule = rule_of(ufunc)
     if rule is None:
-        return partial(_own, ufunc, "__call__", REFUSED_UFUNCS.get(ufunc.__name__, ""))
+        return partial(_without_rule, ufunc, "__call__", REFUSED_UFUNCS.get(ufunc.__name__, ""))
     if ufunc.nin == 1:
         return rule
 
@@ -105,12 +105,12 @@ def _check_numbers(who: str, inputs: tuple[Any, ...]) -> None:
         if getattr(getattr(x, "dtype", None), "kind", "") == "O":
             raise DtypeError(
                 f"{who} of a Tensor", "arrays of numbers", f"an array of dtype {x.dtype}",
-                "convert it first, as with a.astype(float)",
+                "convert it first, for example with a.astype(float)",
             )
 
 
-def _own(ufunc: Any, method: str, reason: str, *inputs: Any, **how: Any) -> Any:
-    """NumPy's own answer, if nobody follows the Tensors."""
+def _without_rule(ufunc: Any, method: str, reason: str, *inputs: Any, **how: Any) -> Any:
+    """The result of NumPy's own ufunc, if no Tensor is tracked."""
     out = how.get("out")
     if isinstance(out, tuple) and len(out) == 1:
         how["out"] = out[0]
@@ -121,10 +121,11 @@ def _own(ufunc: Any, method: str, reason: str, *inputs: Any, **how: Any) -> Any:
 
 
 def call(ufunc: Any, method: str, inputs: tuple[Any, ...], how: dict[str, Any]) -> Any:
-    """A method of a ufunc, or a call of it with keywords."""
-    answer = {"__call__": _called, "outer": _outer, "reduce": _reduced,
-              "accumulate": _accumulated}.get(method)
-    found = NotImplemented if answer is None else answer(ufunc, inputs, dict(how))
+    """A ufunc method, or a call of a ufunc with keywords."""
+    implementation = {
+        "__call__": _called, "outer": _outer, "reduce": _reduced, "accumulate": _accumulated,
+    }.get(method)
+    found = NotImplemented if implementation is None else implementation(ufunc, inputs, dict(how))
     if found is not NotImplemented:
         return found
     reason = ""
@@ -134,7 +135,7 @@ def call(ufunc: Any, method: str, inputs: tuple[Any, ...], how: dict[str, Any]) 
         reason = "use pullback's reductions"
     elif how:
         reason = f"leave out {', '.join(f'`{k}`' for k in how)}"
-    return _own(ufunc, method, reason, *inputs, **how)
+    return _without_rule(ufunc, method, reason, *inputs, **how)
 
 
 # Calls with keywords ------------------------------------------------------------------------
@@ -145,7 +146,7 @@ def _called(ufunc: Any, inputs: tuple[Any, ...], how: dict[str, Any]) -> Any:
     rule = rule_of(ufunc)
     outs, mask = how.pop("out", None), how.pop("where", True)
     dtype, casting = how.pop("dtype", None), how.pop("casting", "same_kind")
-    how.pop("subok", None), how.pop("order", None)  # of memory, about which nothing is promised
+    how.pop("subok", None), how.pop("order", None)  # memory layout is not guaranteed
     if rule is None or (how and not (ufunc is numpy.vecdot and set(how) == {"axis"})):
         return NotImplemented
     who = name_of(ufunc)
@@ -155,8 +156,9 @@ def _called(ufunc: Any, inputs: tuple[Any, ...], how: dict[str, Any]) -> Any:
     if mask is not True:
         if outs is None:
             raise ArgumentError(
-                f"`where` in {who} of a Tensor", "an `out`, whose entries stay where it is False",
-                "none: those entries would be whatever was in memory",
+                f"`where` in {who} of a Tensor",
+                "an `out`, whose entries are kept where `where` is False",
+                "no `out`, so those entries would be uninitialised",
                 "pass out=numpy.zeros_like(x), or use pullback.where",
             )
         inputs = tuple([pb.where(mask, x, _SAFE.get(ufunc.__name__, 1)) for x in inputs])
@@ -182,7 +184,7 @@ def _stored(who: str, out: Any, x: Any, mask: Any, start: int, casting: str) -> 
 def _cast(
     ufunc: Any, inputs: tuple[Any, ...], dtype: Any, casting: str
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The inputs in the dtypes of the loop that computes a dtype, and the dtypes of its results."""
+    """The inputs cast to the dtypes of the ufunc loop for `dtype`, and the result dtypes."""
     inputs = tuple([x if isinstance(x, (Tensor, *SCALARS)) else to_array(x) for x in inputs])
     given = tuple([getattr(x, "dtype", x.__class__) for x in inputs])
     wanted = (None,) * ufunc.nin + (numpy.dtype(dtype),) * ufunc.nout
@@ -192,7 +194,7 @@ def _cast(
         )
     except TypeError as error:
         raise DtypeError(
-            f"argument `dtype` of {name_of(ufunc)}", "a dtype it can be computed in",
+            f"argument `dtype` of {name_of(ufunc)}", "a dtype that the ufunc supports",
             f"{numpy.dtype(dtype)}: {error}",
         ) from None
     ready = [
@@ -205,7 +207,7 @@ def _cast(
 
 
 def _outer(ufunc: Any, inputs: tuple[Any, ...], how: dict[str, Any]) -> Any:
-    """ufunc(a[…, None, …], b): all of the first with all of the second."""
+    """ufunc.outer: ufunc(a[…, None, …], b), all pairs of entries."""
     if ufunc.nin != 2 or ufunc.signature is not None:
         return NotImplemented
     a, b = [x if hasattr(x, "shape") else numpy.asarray(x) for x in inputs]
@@ -214,13 +216,13 @@ def _outer(ufunc: Any, inputs: tuple[Any, ...], how: dict[str, Any]) -> Any:
 
 
 def _reduced(ufunc: Any, inputs: tuple[Any, ...], how: dict[str, Any]) -> Any:
-    """ufunc.reduce, along the first axis if none is named."""
+    """ufunc.reduce; along axis 0 by default."""
     rule = _REDUCED.get(ufunc.__name__) if _is_of(numpy, ufunc) else None
     return NotImplemented if rule is None else _along(ufunc, rule, inputs, how, "reduce")
 
 
 def _accumulated(ufunc: Any, inputs: tuple[Any, ...], how: dict[str, Any]) -> Any:
-    """ufunc.accumulate, along the first axis if none is named."""
+    """ufunc.accumulate; along axis 0 by default."""
     name = _ACCUMULATED.get(ufunc.__name__)
     return NotImplemented if name is None else _along(
         ufunc, getattr(pb, name), inputs, how, "accumulate"
