@@ -78,7 +78,9 @@ def case(
     if current_graph() is None:
         holding = [f for p, f in pairs if p]
         if exclusive and len(holding) > 1:
-            raise invalid(f"`{name}`", "at most one true predicate", f"{len(holding)}")
+            raise invalid(
+                f"`{name}`", "at most one true predicate", f"{len(holding)} true predicates"
+            )
         if not holding and default is None:
             raise invalid(f"`{name}`", "a true predicate, or `default`", "neither")
         return holding[0]() if holding else _given(default, "default")()

@@ -41,7 +41,7 @@ def convert_to_tensor(
     if isinstance(value, CoreTensor):
         if wanted is not None and value._data.dtype != wanted:
             raise ArgumentError("tf.convert_to_tensor", f"a tensor of dtype {wanted}",
-                                f"one of {value._data.dtype}", f"tf.cast(x, tf.{wanted})")
+                                f"a tensor of {value._data.dtype}", f"tf.cast(x, tf.{wanted})")
         return as_tensor(value)
     if wanted is None and dtype_hint is not None:
         try:
@@ -118,7 +118,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     if isinstance(value, CoreTensor):
         if wanted is not None and value._data.dtype != wanted:
             raise ArgumentTypeError("tf.constant", f"a tensor of dtype {wanted}",
-                                    f"one of {value._data.dtype}", f"tf.cast(x, tf.{wanted})")
+                                    f"a tensor of {value._data.dtype}", f"tf.cast(x, tf.{wanted})")
         value = value._data
     array = array_of(value, wanted)
     array = adapters[array.__class__].copy(array) if array is value else array
@@ -128,7 +128,9 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     if array.size == 1:
         return wrap(Tensor, numpy.full(size, array.reshape(())))
     if array.size != numpy.prod(size):
-        raise ArgumentTypeError("tf.constant", f"as many entries as shape {size}", f"{array.size}")
+        raise ArgumentTypeError(
+            "tf.constant", f"as many entries as shape {size}", f"{array.size} entries"
+        )
     return wrap(Tensor, array.reshape(size))
 
 

@@ -184,7 +184,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
     """
     x = as_tensor(x)
     if not x.dtype.is_integer:
-        raise ArgumentTypeError(message or "`assert_integer`", "integers", f"{x.dtype.name}")
+        raise ArgumentTypeError(message or "`assert_integer`", "integers", f"dtype {x.dtype.name}")
 
 
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> Any:

@@ -133,7 +133,7 @@ def wrong_dtype(who: str, dtype: Any, kinds: str) -> Any:
     """The error for an operation that does not support a dtype."""
     names = {"f": "float", "c": "complex", "i": "integer", "b": "bool"}
     expected = ", ".join(names[k] for k in kinds if k in names)
-    return invalid(f"`{who}`", f"one of the dtypes {expected}", f"{dtype}",
+    return invalid(f"`{who}`", f"one of the dtypes {expected}", f"dtype {dtype}",
                    "convert it with tf.cast", _InvalidDtype)
 
 

@@ -81,7 +81,9 @@ def boolean_mask(
     x, holds = operand(tensor), operand(mask, "b", "boolean_mask")._data
     axis = 0 if axis is None else int(axis)
     if tuple(x.shape[axis : axis + holds.ndim]) != holds.shape:
-        raise invalid("`boolean_mask`", f"a mask that fits shape {x.shape}", f"{holds.shape}")
+        raise invalid(
+            "`boolean_mask`", f"a mask whose shape matches {x.shape}", f"shape {holds.shape}"
+        )
     return ops.getitem(x, (*(_ALL,) * axis, holds))
 
 

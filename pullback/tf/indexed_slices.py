@@ -4,7 +4,6 @@ The core's gradient of a lookup is a dense array with zeros where nothing was lo
 the TensorFlow front end returns only the slices for a source that was looked up directly: it
 replaces the VJP of the lookup with its own (`Sparse`), as a gradient override does. Other users
 of the core are not affected and pay nothing.
-else sees or pays anything.
 """
 
 from __future__ import annotations

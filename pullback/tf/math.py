@@ -181,7 +181,7 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Any:
     total = first if rest else ops.identity(first)
     for x in rest:
         if x.shape != first.shape:
-            raise invalid("`add_n`", f"tensors of one shape, here {first.shape}", f"{x.shape}")
+            raise invalid("`add_n`", f"tensors of one shape, as {first.shape}", f"{x.shape}")
         total = strict.add(total, x)
     return total
 

@@ -40,7 +40,9 @@ def pack_sequence_as(
     flat, rebuild = trees.flatten(structure)
     values = list(flat_sequence)
     if len(values) != len(flat):
-        raise ArgumentError("tf.nest.pack_sequence_as", f"{len(flat)} leaves", f"{len(values)}")
+        raise ArgumentError(
+            "tf.nest.pack_sequence_as", f"{len(flat)} leaves", f"{len(values)} leaves"
+        )
     return rebuild(values)
 
 

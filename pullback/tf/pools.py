@@ -130,7 +130,9 @@ def depth_to_space(
     x = x if data_format == "NHWC" else ops.permute_dims(x, (0, 2, 3, 1))
     n, h, w, c = x.shape
     if c % (b * b):
-        raise invalid("`depth_to_space`", f"a number of channels divisible by {b * b}", f"{c}")
+        raise invalid(
+            "`depth_to_space`", f"a number of channels divisible by {b * b}", f"{c} channels"
+        )
     parts = ops.reshape(x, (n, h, w, b, b, c // (b * b)))
     out = ops.reshape(ops.permute_dims(parts, (0, 1, 3, 2, 4, 5)), (n, h * b, w * b, c // (b * b)))
     return out if data_format == "NHWC" else ops.permute_dims(out, (0, 3, 1, 2))

@@ -218,7 +218,7 @@ def _outside() -> Iterator[None]:
         batching.leave(token)
 
 
-from .sampling import categorical as categorical  # noqa: E402  # it is made of what is above
+from .sampling import categorical as categorical  # noqa: E402  # uses names defined above
 from .sampling import fold_in as fold_in  # noqa: E402
 from .sampling import get_global_generator as get_global_generator  # noqa: E402
 from .sampling import set_global_generator as set_global_generator  # noqa: E402

@@ -38,7 +38,7 @@ def _numbers(data: Any, ids: Any, count: Any, who: str) -> tuple[Any, Any, int]:
     count = int(raw(count))
     if flat.size and flat.max() >= count:
         raise invalid(f"argument `segment_ids` of `{who}`", f"segment ids below {count}",
-                      f"{flat.max()}")
+                      f"segment id {flat.max()}")
     rest = tuple(x.shape[at.ndim :])
     return ops.reshape(x, (flat.size, *rest)), numpy.where(flat < 0, count, flat), count
 

@@ -210,7 +210,7 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
     """
     x, wanted = convert_to_tensor(x), TensorShape(shape)
     if not wanted.is_compatible_with(x.shape):
-        raise invalid("`ensure_shape`", f"shape {wanted}", f"{x.shape}")
+        raise invalid("`ensure_shape`", f"shape {wanted}", f"shape {x.shape}")
     x.set_shape(wanted)
     return x
 

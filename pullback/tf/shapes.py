@@ -117,7 +117,7 @@ class TensorShape(tuple[Any, ...]):
     def merge_with(self, other: Any) -> TensorShape:
         """The shape that combines the known lengths of both.
 
-        Raises `ShapeError` (a `ValueError`) where they contradict each other.
+        Raises `ShapeError` (a `ValueError`) if they contradict each other.
         """
         given = TensorShape(other)
         self.assert_is_compatible_with(given)

@@ -297,7 +297,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
     """
     x, times = operand(input), shape_of(multiples)
     if len(times) != x.ndim:
-        raise invalid("`tile`", f"{x.ndim} multiples, one per axis", f"{len(times)}")
+        raise invalid("`tile`", f"{x.ndim} multiples, one per axis", f"{len(times)} multiples")
     return ops.tile(x, times)
 
 
@@ -378,7 +378,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     if x is None and y is None:
         return wrap(Tensor, numpy.argwhere(holds.numpy()))
     if x is None or y is None:
-        raise invalid("`where`", "both x and y, or neither", "one of them")
+        raise invalid("`where`", "both x and y, or neither", "only one of them")
     return ops.where(holds, *matched("where", x, y))
 
 

@@ -125,17 +125,17 @@ def _matmul() -> Binary:
     return matmul
 
 
-def _comparison(name: str, answer: bool) -> Binary:
-    """`==` or `!=`; for None and for shapes that do not broadcast, returns `answer`."""
+def _comparison(name: str, default: bool) -> Binary:
+    """`==` or `!=`; for None and for shapes that do not broadcast, returns `default`."""
     general = _general(name, "bfciuO")
 
     def method(self: Any, other: Any) -> Any:
         if other is None:
-            return answer
+            return default
         try:
             return general(self, other)
         except _InvalidShape:
-            return self._out(numpy.asarray(answer))
+            return self._out(numpy.asarray(default))
 
     method.__name__ = name
     return method

@@ -103,7 +103,7 @@ class Members:
 
     def __hash__(self) -> int:
         raise ArgumentTypeError(
-            f"hash of a {type(self).__name__}", "something hashable", "a tensor", "use x.ref()"
+            f"hash of a {type(self).__name__}", "a hashable object", "a tensor", "use x.ref()"
         )
 
     def __float__(self) -> float:

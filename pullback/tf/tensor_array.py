@@ -210,7 +210,7 @@ class TensorArray:
         value = convert_to_tensor(value, dtype_hint=self._dtype)
         if value.dtype != self._dtype:
             raise invalid("TensorArray.write", f"a tensor of dtype {self._dtype.name}",
-                          f"one of {value.dtype.name}")
+                          f"a tensor of {value.dtype.name}")
         if self._infer:
             self._shape.assert_is_compatible_with(value.shape)
             self._shape = self._shape.merge_with(value.shape)

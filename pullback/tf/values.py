@@ -45,9 +45,8 @@ def like(value: Any, dtype: Any, who: str) -> Any:
 def array_of(value: Any, dtype: Any = None) -> Any:
     """An array from a number, a nested sequence or an array.
 
-    Raises `ArgumentError` for None and ragged sequences, `ArgumentTypeError` for values that are
-    not numbers
-    and for numbers that the dtype cannot hold.
+    Raises `ArgumentError` for None and ragged sequences, `ArgumentTypeError` for values that
+    are not numbers and for numbers that the dtype cannot hold.
     """
     if is_array(value) and value.dtype.kind in "US":
         value = value.tolist()

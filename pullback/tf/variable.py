@@ -67,7 +67,7 @@ class Variable(Members, SparseUpdates, CoreVariable):
         shape: Any = None, experimental_enable_variable_lifting: bool = True,
     ) -> None:
         if initial_value is None:
-            raise ArgumentError("tf.Variable", "an initial value", "none")
+            raise ArgumentError("tf.Variable", "an initial value", "None")
         if callable(initial_value) and not isinstance(initial_value, CoreTensor):
             initial_value = initial_value()
         wanted = array_dtype(dtype)
@@ -142,7 +142,7 @@ class Variable(Members, SparseUpdates, CoreVariable):
         if isinstance(value, CoreTensor) and value._data.dtype != dtype:
             raise ArgumentError(
                 f"assignment to {self.name!r}", f"a tensor of dtype {dtype}",
-                f"one of {value._data.dtype}", f"tf.cast(value, tf.{dtype})",
+                f"a tensor of {value._data.dtype}", f"tf.cast(value, tf.{dtype})",
             )
         return array_of(raw(value), dtype)
 
@@ -169,7 +169,7 @@ class Variable(Members, SparseUpdates, CoreVariable):
 def _refused(operator: str, instead: str) -> Any:
     def method(self: Any, value: Any) -> Any:
         raise InplaceError(
-            f"`variable {operator}= value`", "an assignment, or a new tensor",
+            f"`variable {operator}= value`", "an assign method, or a new tensor",
             "an in-place operator", f"{instead}, or out = variable {operator} value",
         )
 

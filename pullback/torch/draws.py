@@ -29,7 +29,9 @@ def multinomial(
     weights = numpy.asarray(input.detach(), numpy.float64)
     source = generator or _core.default_generator()
     if (weights < 0).any() or (weights.sum(-1) <= 0).any():
-        raise ArgumentError("`multinomial`", "weights ≥ 0 with a sum > 0", "others")
+        raise ArgumentError(
+            "`multinomial`", "weights ≥ 0 with a sum > 0", "a negative weight, or only zeros"
+        )
     if not replacement and (num_samples > (weights > 0).sum(-1)).any():
         raise ArgumentError(
             "`multinomial` without replacement", "no more samples than positive weights",

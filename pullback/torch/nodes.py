@@ -70,7 +70,7 @@ class Node:
     _node: Any
 
     def name(self) -> str:
-        """The name of the operation with the suffix `Backward0`; or AccumulateGrad."""
+        """The name of the operation, such as `MulBackward0`; AccumulateGrad for a leaf."""
         return type(self).__name__
 
     @property
@@ -128,12 +128,12 @@ class Node:
         packed = getattr(node.saved, "packed", {})
         at = len(node.parents) if name == "result" else _POSITIONS.get(name, len(node.saved))
         if at >= len(node.saved) or (node.saved[at] is None and at not in packed):
-            raise AttributeError(f"{type(self).__name__} saved nothing that is `{name}`")
+            raise AttributeError(f"{type(self).__name__} did not save `{name}`")
         return at
 
 
-def _passed(answer: Any, gs: Any) -> Any:
-    return None if answer is None or answer == () else answer
+def _passed(returned: Any, gs: Any) -> Any:
+    return None if returned is None or returned == () else returned
 
 
 def saved_value(node: Any, at: int) -> Any:

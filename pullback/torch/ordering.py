@@ -284,7 +284,7 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
 
 @guarded
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """A histogram: the counts in equal bins between min and max."""
+    """A histogram: the counts in equal bins in [min, max]; by default the range of the data."""
     values = raw(input)
     low, high = (values.min(), values.max()) if min == max == 0 and values.size else (min, max)
     if low == high:

@@ -241,7 +241,9 @@ def repeat(input: Any, *repeats: Any) -> Any:
     """Repeats a tensor along each axis."""
     times = lengths(repeats)
     if len(times) < len(input.shape):
-        raise ShapeError("`repeat`", f"at least {len(input.shape)} numbers", f"{len(times)}")
+        raise ShapeError(
+            "`repeat`", f"at least {len(input.shape)} numbers", f"{len(times)} numbers"
+        )
     return ops.tile(input, times)
 
 

@@ -128,7 +128,7 @@ def gradient(
         raise ArgumentError("argument `edge_order` of `gradient`", "1 or 2", f"{edge_order}")
     if len(steps) != len(tuple(along)):
         raise ShapeError("`gradient`", f"one spacing per axis, for {len(tuple(along))} axes",
-                         f"{len(steps)} of them")
+                         f"{len(steps)} spacings")
     found = []
     for axis, step in zip(along, steps, strict=True):
         x = ops.moveaxis(floating(input), axis, 0)

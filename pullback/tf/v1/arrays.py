@@ -110,7 +110,9 @@ def constant(
         count = int(numpy.prod(size))
         flat = array.reshape(-1)
         if flat.size > count or not flat.size:
-            raise ArgumentError("tf.constant", f"entries for a shape {size}", f"{flat.size}")
+            raise ArgumentError(
+                "tf.constant", f"values that fit shape {size}", f"{flat.size} of them"
+            )
         array = numpy.append(flat, numpy.repeat(flat[-1:], count - flat.size)).reshape(size)
     graph = get_default_graph()
     with opened(graph):

@@ -273,9 +273,9 @@ def _assertion(name: str, holds: Callable[..., Any], sign: str) -> Callable[...,
         graph = graph_for((x, y))
         with opened(graph):
             x, y = (in_graph(graph, v) for v in matched(call.__name__, x, y))
-            answer = in_graph(graph, ops.all(holds(x, y)))
+            holding = in_graph(graph, ops.all(holds(x, y)))
             shown = [f"x {sign} y did not hold element-wise:", x, y] if data is None else data
-            return _py.assert_that(answer, shown, message or call.__name__, summarize, name)
+            return _py.assert_that(holding, shown, message or call.__name__, summarize, name)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"The operation that raises an error unless x {sign} y in every entry."

@@ -104,16 +104,16 @@ def gradients(
         given = [None] * len(targets) if grad_ys is None else _as_list(grad_ys)
         if len(given) != len(targets):
             raise ArgumentError("argument `grad_ys` of gradients", f"{len(targets)}, one per y",
-                                f"{len(given)}")
+                                f"{len(given)} cotangents")
         pairs = [
             (y, None if g is None else in_graph(graph, as_tensor(g, y._data.dtype)))
             for y, g in zip(targets, given, strict=True) if is_inexact(y._data)
         ]
-        answers = _gradients(
+        found = _gradients(
             [y for y, _ in pairs], sources, [g for _, g in pairs], stop_gradients,
             unconnected_gradients, name=name,
         )
-        return [in_graph(graph, a) for a in answers]
+        return [in_graph(graph, a) for a in found]
 
 
 def _as_list(value: Any) -> list[Any]:

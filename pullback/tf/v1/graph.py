@@ -161,24 +161,25 @@ class _ByName:
                 f"gradient of operation {operation.name!r} ({operation.type}), overridden by "
                 f"{self.name!r}", error.expected, error.got, error.fix,
             ) from None
-        answer = rule(operation, *gradients)
+        returned = rule(operation, *gradients)
         count = len(op.inputs)
-        if isinstance(answer, (list, tuple)) and len(answer) > count and not any(
-            a is not None for a in answer[count:]
+        if isinstance(returned, (list, tuple)) and len(returned) > count and not any(
+            a is not None for a in returned[count:]
         ):
-            return list(answer[:count])  # TensorFlow ops have more inputs, such as an axis
-        self._check(answer if isinstance(answer, (list, tuple)) else [answer], count, operation)
-        return answer
+            return list(returned[:count])  # TensorFlow ops have more inputs, such as an axis
+        results = returned if isinstance(returned, (list, tuple)) else [returned]
+        self._check(results, count, operation)
+        return returned
 
-    def _check(self, answers: Any, count: int, operation: Any) -> None:
+    def _check(self, gradients: Any, count: int, operation: Any) -> None:
         """Raise for a wrong number of gradients, or values that are not tensors."""
         who = f"gradient {self.name!r} of operation {operation.name!r} ({operation.type})"
-        if len(answers) != count:
+        if len(gradients) != count:
             raise RuleError(
                 who, f"{count} gradients, one per input (None for no gradient)",
-                f"{len(answers)}",
+                f"{len(gradients)} gradients",
             )
-        for g in answers:
+        for g in gradients:
             if g is not None and not isinstance(g, CoreTensor) and not is_array(g):
                 raise RuleTypeError(
                     who, "a tensor, or None for no gradient", f"{g!r} (a {type(g).__name__})",

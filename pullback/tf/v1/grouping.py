@@ -141,7 +141,7 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
     """Tensors that are available only after all of them have been computed; None stays None."""
     given = [t for t in tensors if t is not None]
     if not given:
-        raise ArgumentTypeError("tuple", "at least one tensor or operation", "an empty list")
+        raise ArgumentTypeError("tuple", "at least one tensor or operation", "none")
     with name_scope(name, "tuple", given):
         gate = group(*given, *(control_inputs or ()))
         with control_dependencies([gate]):

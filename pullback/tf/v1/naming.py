@@ -60,8 +60,8 @@ def _place(error: Exception, function: str, name: str | None) -> None:
 def _shifted(args: tuple[Any, ...], keywords: dict[str, Any], names: list[str],
              position: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Keyword arguments for positional arguments after `name`."""
-    behind = dict(zip(names[position + 1 :], args[position:], strict=False))
-    return args[:position], {**behind, **keywords}
+    positional = dict(zip(names[position + 1 :], args[position:], strict=False))
+    return args[:position], {**positional, **keywords}
 
 
 def built(

@@ -160,7 +160,7 @@ def _random_uniform(
     size, wanted = shape_of(shape), array_dtype(dtype)
     if wanted.kind in "iu":
         if maxval is None:
-            raise ArgumentError("tf.random_uniform", "`maxval` for integers", "none")
+            raise ArgumentError("tf.random_uniform", "`maxval` for an integer dtype", "None")
         bounds = [operand(v) for v in (minval, maxval)]
         return _noise("random_uniform_int", _integers, size, _known(size), wanted, seed, bounds)
     noise = _noise("random_uniform", _uniforms, size, _known(size), wanted, seed)

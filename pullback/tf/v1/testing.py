@@ -35,7 +35,7 @@ def compute_gradient(
     session = get_default_session()
     if session is None:
         raise ArgumentError("compute_gradient", "a default session", "none",
-                            "put it inside `with tf.Session():`")
+                            "call it inside `with tf.Session():`")
     for target in _listed(init_targets):
         session.run(target)
     xs = x if isinstance(x, list) else [x]

@@ -67,7 +67,7 @@ def operation_of(type_name: Any) -> Any:
     if type_name not in known:
         raise UnknownNameError(
             f"operation type {type_name!r}", "an operation type that has a gradient here",
-            "no such", suggestion(type_name, [*known, *_ALSO]),
+            "an unknown type", suggestion(type_name, [*known, *_ALSO]),
         )
     return known[type_name]
 

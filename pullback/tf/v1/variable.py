@@ -62,7 +62,7 @@ class Variable(GraphMembers, GraphVariable):
         synchronization: Any = None, aggregation: Any = None, shape: Any = None,
     ) -> None:
         if initial_value is None:
-            raise ArgumentError("tf.Variable", "an initial value", "none")
+            raise ArgumentError("tf.Variable", "an initial value", "None")
         graph = home()
         wanted = array_dtype(dtype)
         trains = trainable is not False

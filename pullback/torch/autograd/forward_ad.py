@@ -103,7 +103,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         if not isinstance(x, CoreTensor):
             raise ArgumentTypeError(f"{role} of make_dual", "a tensor", f"a {type(x).__name__}")
         if not is_inexact(x._data):
-            raise ArgumentError(f"{role} of make_dual", "floating or complex", f"{x.dtype}")
+            raise ArgumentError(f"{role} of make_dual", "a floating or complex dtype", f"{x.dtype}")
     if sweep.tangent(tensor) is not None:
         raise ArgumentError("make_dual", "a tensor without a tangent", "a dual tensor",
                             "add the two tangents")

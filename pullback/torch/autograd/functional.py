@@ -52,7 +52,7 @@ def _depends(outs: tuple[Any, ...], inputs: tuple[Any, ...], what: str = "output
                     f"{what} {k} of a function, with strict=True",
                     "an output that depends on each input",
                     f"an output that is independent of input {i}" if out.requires_grad
-                    else "an output that requires no gradient: it was not computed from the inputs",
+                    else "an output that does not require grad: no input reaches it",
                     "pass strict=False for zeros",
                 )
 
@@ -70,7 +70,7 @@ def _strictly(func: Callable[..., Any], inputs: Any, *, twice: str = "") -> None
                  "gradient")
 
 
-def _handed(found: tuple[Any, ...], single: bool) -> Any:
+def _unpacked(found: tuple[Any, ...], single: bool) -> Any:
     return found[0] if single else tuple(found)
 
 
@@ -126,8 +126,8 @@ def jacobian(
         found = _batched_rows(several, args, create_graph)
     else:
         found = [_rows(out, args, create_graph) for out in several]
-    answers = tuple([_handed(row, single) for row in found])
-    return answers[0] if isinstance(outs, CoreTensor) else answers
+    jacobians = tuple([_unpacked(row, single) for row in found])
+    return jacobians[0] if isinstance(outs, CoreTensor) else jacobians
 
 
 def _is_forward(strategy: str, vectorize: bool, create_graph: bool) -> bool:
@@ -138,7 +138,7 @@ def _is_forward(strategy: str, vectorize: bool, create_graph: bool) -> bool:
         ))
     if strategy == "forward-mode" and (create_graph or not vectorize):
         raise as_runtime(ArgumentError(
-            'strategy="forward-mode"', "vectorize=True and create_graph=False", "another way",
+            'strategy="forward-mode"', "vectorize=True and create_graph=False", "other options",
             "use torch.func.jacfwd, which has no such restriction",
         ))
     return strategy == "forward-mode"
@@ -250,7 +250,7 @@ def vjp(
         _strictly(func, inputs)
     args, single = _fresh(inputs, create_graph)
     out = func(*args)
-    found = _handed(_slopes(out, args, v, create_graph), single)
+    found = _unpacked(_slopes(out, args, v, create_graph), single)
     return (out if create_graph else out.detach()), found
 
 
@@ -289,7 +289,7 @@ def hvp(
         _strictly(func, inputs, twice="all")
     args, tangents = _directions(inputs, v, create_graph, "hvp")
     (out, _), (_, found) = transforms.jvp(_gradient(func, "hvp", value=True), args, tangents)
-    return _settled((out, _handed(found, isinstance(inputs, CoreTensor))), create_graph)
+    return _settled((out, _unpacked(found, isinstance(inputs, CoreTensor))), create_graph)
 
 
 @guarded_pull
@@ -306,7 +306,7 @@ def vhp(
     args, tangents = _directions(inputs, v, create_graph, "vhp")
     (out, _), pull = transforms.vjp(_gradient(func, "vhp", value=True), *args)
     found = pull((ops.zeros_like(out), tangents))
-    return _settled((out, _handed(found, isinstance(inputs, CoreTensor))), create_graph)
+    return _settled((out, _unpacked(found, isinstance(inputs, CoreTensor))), create_graph)
 
 
 def _directions(
@@ -325,6 +325,6 @@ def _directions(
     return tuple([x if create_graph else x.detach() for x in given]), vectors
 
 
-def _settled(answer: tuple[Any, Any], create_graph: bool) -> tuple[Any, Any]:
-    found: tuple[Any, Any] = answer if create_graph else mapped(lambda t: t.detach(), answer)
+def _settled(pair: tuple[Any, Any], create_graph: bool) -> tuple[Any, Any]:
+    found: tuple[Any, Any] = pair if create_graph else mapped(lambda t: t.detach(), pair)
     return found

@@ -84,7 +84,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[None]:
-    """Context manager that allows writing to saved tensors: it saves copies before the write.
+    """Context manager that allows writing to saved tensors: it saves copies of them.
 
     >>> import pullback.torch as torch
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
@@ -163,7 +163,9 @@ def register_multi_grad_hook(
         raise ArgumentError("argument `mode`", "'all' or 'any'", repr(mode))
     tensors = list(tensors)
     if not all(isinstance(t, CoreTensor) for t in tensors):
-        raise ArgumentTypeError("register_multi_grad_hook", "tensors", "something else")
+        raise ArgumentTypeError(
+            "register_multi_grad_hook", "tensors", "a value that is not a tensor"
+        )
     collected: dict[int, Any] = {}
     nodes = [t._node for t in tensors]
     current: list[Any] = [None]

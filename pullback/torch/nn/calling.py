@@ -50,13 +50,13 @@ class Calling:
 
     def _with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for hook, with_kwargs, _ in self._hooked(_PRE):
-            answer = hook(self, args, kwargs) if with_kwargs else hook(self, args)
-            if answer is None:
+            returned = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+            if returned is None:
                 continue
             if with_kwargs:
-                args, kwargs = answer
+                args, kwargs = returned
             else:
-                args = answer if isinstance(answer, tuple) else (answer,)
+                args = returned if isinstance(returned, tuple) else (returned,)
         pre, post = ([h for h, *_ in self._hooked(k)] for k in (_BACKWARD_PRE, _BACKWARD))
         crossing = BackwardHooks(self, pre, post) if pre or post else None
         if crossing is not None:
@@ -64,8 +64,8 @@ class Calling:
         result = self.forward(*args, **kwargs)
         for hook, with_kwargs, _ in self._hooked(_POST):
             how = (args, kwargs, result) if with_kwargs else (args, result)
-            answer = hook(self, *how)
-            result = result if answer is None else answer
+            returned = hook(self, *how)
+            result = result if returned is None else returned
         return result if crossing is None else crossing.leave(result)
 
     def _register(self, kind: str, hook: Hook, prepend: bool = False, *how: Any) -> RemovableHandle:

@@ -19,7 +19,7 @@ class _Listed(Module):
     def _at(self, index: int) -> str:
         count = len(self._modules)
         if not -count <= index < count:
-            raise PositionError(f"index of {type(self).__name__}", f"one in [{-count}, {count})",
+            raise PositionError(f"index of {type(self).__name__}", f"in [{-count}, {count})",
                                 f"{index}")
         return list(self._modules)[index % count]
 
@@ -204,7 +204,7 @@ class ParameterList(Module):
 
     def _name(self, index: int) -> str:
         if not -self._size <= index < self._size:
-            raise PositionError("index of ParameterList", f"one in [{-self._size}, {self._size})",
+            raise PositionError("index of ParameterList", f"in [{-self._size}, {self._size})",
                                 f"{index}")
         return str(index % self._size)
 

@@ -138,7 +138,7 @@ def _spread(grads: tuple[Any, ...], where: list[int], count: int) -> tuple[Any, 
     return tuple(made)
 
 
-def _replaced(answer: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-    if answer is None:
+def _replaced(returned: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+    if returned is None:
         return grads
-    return tuple(answer) if isinstance(answer, (tuple, list)) else (answer,)
+    return tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)

@@ -150,7 +150,7 @@ class _Backward(_Conv):
                    dilation, groups, bias, padding_mode, dtype)
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
-        """What calling it computes; the lengths of the result may be asked for."""
+        """Compute the layer's output; output_size optionally gives the lengths of the result."""
         extra = self.output_padding if output_size is None else self._extra(input, output_size)
         return type(self)._function(input, self.weight, self.bias, self.stride, self.padding,
                                     extra, self.groups, self.dilation)

@@ -165,7 +165,9 @@ def batch_norm(
     Training uses the batch's statistics and updates the running ones; evaluation uses those.
     """
     if len(input.shape) < 2:
-        raise ShapeError("`batch_norm`", "examples and channels", f"shape {tuple(input.shape)}")
+        raise ShapeError(
+            "`batch_norm`", "at least two axes: batch and channels", f"shape {tuple(input.shape)}"
+        )
     if not training:
         return ops.batch_norm(input, weight, bias, mean=running_mean, variance=running_var, eps=eps)
     n = math.prod(input.shape) / max(1, input.shape[1])

@@ -86,7 +86,7 @@ class ConcatDataset(Dataset[Any]):
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
-            raise ArgumentError("ConcatDataset", "some datasets", "none")
+            raise ArgumentError("ConcatDataset", "at least one dataset", "none")
         self.cumulative_sizes = list(accumulate(len(d) for d in self.datasets))
 
     def __len__(self) -> int:

@@ -117,16 +117,16 @@ class DataLoader:
     ) -> None:
         if in_order and (shuffle or sampler is not None or batch_sampler is not None):
             raise ArgumentError("DataLoader of an IterableDataset", "no shuffle and no sampler",
-                                "one of them")
+                                "shuffle or a sampler")
         if sampler is not None and shuffle:
             raise ArgumentError("DataLoader", "a sampler or shuffle", "both")
         if batch_sampler is not None and (
             batch_size != 1 or shuffle or sampler is not None or drop_last
         ):
             raise ArgumentError("DataLoader with a batch_sampler",
-                                "no batch_size, shuffle, sampler and drop_last", "one of them")
+                                "no batch_size, shuffle, sampler and drop_last", "one of these")
         if batch_size is None and drop_last:
-            raise ArgumentError("DataLoader", "a batch_size for drop_last", "None")
+            raise ArgumentError("DataLoader", "a batch_size, for drop_last=True", "None")
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):
