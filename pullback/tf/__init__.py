@@ -1,9 +1,9 @@
-"""TensorFlow 2's words for the library: its names, defaults, argument orders and strictness.
+"""TensorFlow 2 front end: TensorFlow's names, defaults, argument orders and dtype strictness.
 
     import pullback.tf as tf
 
-Tensors are float32 unless asked otherwise and never mix dtypes. Nothing is differentiated here
-that the core does not differentiate: this package renames and adapts.
+Tensors are float32 unless another dtype is given, and operations never mix dtypes. Only what the
+core differentiates is differentiated here: this package renames and adapts.
 """
 
 from importlib import import_module as _import_module
@@ -118,11 +118,11 @@ from .variable import *
 newaxis = None
 
 __version__ = "2.21.0"
-"""The version of TensorFlow whose names these are."""
+"""The TensorFlow version that this package follows."""
 
 
 def executing_eagerly() -> Any:
-    """Whether operations run at once: but for while a function is traced.
+    """True while operations run immediately; False while a function is being traced.
 
     >>> executing_eagerly()
     True
@@ -131,7 +131,7 @@ def executing_eagerly() -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """Load a part that not everybody needs; say what to use for one that is not here."""
+    """Load rarely used submodules on first access; suggest replacements for missing names."""
     if name in ("compat", "v1"):
         return _import_module(f".{name}", __name__)
     if name == "bfloat16":

@@ -1,4 +1,4 @@
-"""`tf.nn`'s activations."""
+"""Activation functions of `tf.nn`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _elu = unary("elu", "f")
 
 
 def elu(features: Any, name: str | None = None) -> Any:
-    """x above 0, exp(x) - 1 elsewhere.
+    """Exponential linear unit: x where x > 0, exp(x) - 1 elsewhere.
 
     >>> elu([0.0, 1.0]).numpy()
     array([0., 1.], dtype=float32)
@@ -28,7 +28,7 @@ def elu(features: Any, name: str | None = None) -> Any:
 
 
 def selu(features: Any, name: str | None = None) -> Any:
-    """1.0507 x above 0, 1.7581 (exp(x) - 1) elsewhere: the scaled elu.
+    """Scaled ELU: 1.0507 x where x > 0, 1.7581 (exp(x) - 1) elsewhere.
 
     >>> selu([0.0]).numpy()
     array([0.], dtype=float32)
@@ -38,7 +38,7 @@ def selu(features: Any, name: str | None = None) -> Any:
 
 
 def relu6(features: Any, name: str | None = None) -> Any:
-    """x limited to [0, 6]; the derivative is 1 strictly inside and 0 elsewhere.
+    """x clipped to [0, 6]; the derivative is 1 strictly inside and 0 elsewhere.
 
     >>> relu6([-1.0, 3.0, 7.0]).numpy()
     array([0., 3., 6.], dtype=float32)
@@ -47,7 +47,7 @@ def relu6(features: Any, name: str | None = None) -> Any:
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
-    """x above 0, alpha · x elsewhere.
+    """Leaky ReLU: x where x > 0, alpha · x elsewhere.
 
     >>> leaky_relu([-1.0, 1.0]).numpy()
     array([-0.2,  1. ], dtype=float32)
@@ -56,7 +56,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> An
 
 
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Any:
-    """x · Φ(x) with the normal distribution function Φ, or its approximation by a tanh.
+    """Gaussian error linear unit: x · Φ(x), Φ the standard normal CDF, or its tanh approximation.
 
     >>> gelu([0.0]).numpy()
     array([0.], dtype=float32)
@@ -66,7 +66,7 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> A
 
 
 def silu(features: Any, beta: Any = 1.0, name: str | None = None) -> Any:
-    """x · sigmoid(beta · x).
+    """Sigmoid linear unit (swish): x · sigmoid(beta · x).
 
     >>> silu([0.0]).numpy()
     array([0.], dtype=float32)
@@ -81,7 +81,7 @@ swish = silu
 
 
 def softsign(features: Any, name: str | None = None) -> Any:
-    """x / (1 + |x|).
+    """Softsign: x / (1 + |x|).
 
     >>> softsign([1.0]).numpy()
     array([0.5], dtype=float32)
@@ -92,7 +92,7 @@ def softsign(features: Any, name: str | None = None) -> Any:
 
 @checked
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
-    """exp(x) / Σ exp(x) along an axis, the last when left out.
+    """exp(x) / Σ exp(x) along an axis; the last axis by default.
 
     >>> softmax([1.0, 1.0]).numpy()
     array([0.5, 0.5], dtype=float32)
@@ -102,7 +102,7 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
 
 @checked
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
-    """log(softmax(x)), with no overflow.
+    """log(softmax(x)), computed without overflow.
 
     >>> log_softmax([1000.0, 0.0]).numpy()
     array([    0., -1000.], dtype=float32)
@@ -112,7 +112,7 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
 
 @checked
 def crelu(features: Any, axis: int = -1, name: str | None = None) -> Any:
-    """relu(x) and relu(-x), one after the other along an axis.
+    """Concatenated ReLU: relu(x) followed by relu(-x) along an axis.
 
     >>> crelu([1.0, -2.0]).numpy()
     array([1., 0., 0., 2.], dtype=float32)

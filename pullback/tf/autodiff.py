@@ -1,4 +1,4 @@
-"""`tf.autodiff`: TensorFlow's forward mode beside its tape."""
+"""`tf.autodiff`: forward-mode differentiation, to use beside `tf.GradientTape`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["ForwardAccumulator", "GradientTape"]
 
 
 class ForwardAccumulator(CoreAccumulator):
-    """Computes, beside each value, its derivative along given tangents of some primals.
+    """Computes Jacobian-vector products (JVPs) during the forward pass.
 
-    See `pullback.ForwardAccumulator`. Tangents are tensors of their primals' dtypes, or numbers
-    and arrays, which are converted; an integer primal is not followed, with a warning.
+    See `pullback.ForwardAccumulator`. Each tangent is a tensor of its primal's dtype, or a number
+    or array, which is converted. An integer primal has no derivative: passing one gives a warning.
 
     >>> from pullback import tf
     >>> x = tf.constant([2.0, 3.0])
@@ -38,7 +38,7 @@ class ForwardAccumulator(CoreAccumulator):
             if not isinstance(x, CoreTensor):
                 raise ArgumentTypeError(
                     "argument `primals` of ForwardAccumulator", "tensors or variables",
-                    f"a {type(x).__name__}", "make it one with tf.constant(…)",
+                    f"a {type(x).__name__}", "convert it with tf.constant(…)",
                 )
             if not is_inexact(x._data):
                 _warn_of(x, "watched")
@@ -50,8 +50,8 @@ class ForwardAccumulator(CoreAccumulator):
     def jvp(
         self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE
     ) -> Any:
-        """The derivative of each tensor of a nested structure along the tangents; None or zeros
-        where there is none.
+        """The JVP of each tensor in a nested structure; for a tensor that does not depend on the
+        primals, None or zeros.
 
         >>> from pullback import tf
         >>> v = tf.Variable(3.0)

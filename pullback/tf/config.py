@@ -1,4 +1,4 @@
-"""`tf.config`: whether functions are traced, and what they run on."""
+"""`tf.config`: run `tf.function`s eagerly or traced, and list devices."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .function import run_functions_eagerly as run_functions_eagerly
 
 
 class PhysicalDevice(NamedTuple):
-    """A device, as TensorFlow describes it."""
+    """A device and its type, with TensorFlow's fields."""
 
     name: str
     device_type: str
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices of a type, of which there is one, the processor: this door's arrays are NumPy's.
+    """The devices of a type. There is one, the CPU: the TensorFlow front end uses NumPy arrays.
 
     >>> list_physical_devices("GPU"), list_physical_devices()
     ([], [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')])

@@ -1,4 +1,4 @@
-"""Branches and loops: Python's where tensors have values, operations of the graph where not."""
+"""Branches and loops: Python control flow for eager tensors, graph operations for symbolic ones."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def cond(
     pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None,
     name: str | None = None,
 ) -> Any:
-    """What `true_fn()` returns where pred is true, else what `false_fn()` does.
+    """Returns `true_fn()` if pred is true, else `false_fn()`.
 
-    Inside a traced function both are traced, and one of them runs; see `pullback.graphs.cond`.
+    In a traced function both branches are traced and one of them runs; see `pullback.graphs.cond`.
 
     >>> from pullback import tf
     >>> x = tf.constant(3.0)
@@ -44,10 +44,10 @@ def switch_case(
     branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None,
     name: str = "switch_case",
 ) -> Any:
-    """What the function of a number returns; of a number that none has, what `default` does.
+    """Calls the branch function with the given index, or `default` if no branch has it.
 
-    branch_fns  functions in a list, or in pairs or a mapping by their numbers; the last of them is
-                the default where none is given
+    branch_fns  a list of functions, or pairs or a mapping {index: function}; the last function is
+                the default if `default` is not given
 
     >>> from pullback import tf
     >>> tf.switch_case(tf.constant(1), [lambda: "a", lambda: "b"])
@@ -60,11 +60,11 @@ def case(
     pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive: bool = False,
     strict: bool = False, name: str = "case",
 ) -> Any:
-    """What the function beside the first predicate that holds returns.
+    """Calls the function paired with the first predicate that is true.
 
-    default    what to call where none holds; without one that is an `InvalidArgumentError`, and,
-               inside a traced function, the last function is called
-    exclusive  refuse predicates of which several hold
+    default    the function to call if no predicate is true; without it, eager execution raises an
+               `InvalidArgumentError` and a traced function calls the last function
+    exclusive  raise an error if more than one predicate is true
 
     >>> from pullback import tf
     >>> x = tf.constant(3.0)
@@ -74,13 +74,15 @@ def case(
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs)
     pairs = [(_truth(getattr(p, "deref", lambda p=p: p)()), f) for p, f in pairs]
     if not pairs:
-        raise invalid(f"`{name}`", "pairs of a predicate and a function", "none")
+        raise invalid(f"`{name}`", "pairs (predicate, function)", "an empty list")
     if current_graph() is None:
         holding = [f for p, f in pairs if p]
         if exclusive and len(holding) > 1:
-            raise invalid(f"`{name}`", "one predicate that holds", f"{len(holding)}")
+            raise invalid(
+                f"`{name}`", "at most one true predicate", f"{len(holding)} true predicates"
+            )
         if not holding and default is None:
-            raise invalid(f"`{name}`", "a predicate that holds, or a default", "neither")
+            raise invalid(f"`{name}`", "a true predicate, or `default`", "neither")
         return holding[0]() if holding else _given(default, "default")()
     return _chosen(pairs, default, name)
 
@@ -107,10 +109,10 @@ def while_loop(
     shape_invariants: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
     swap_memory: bool = False, maximum_iterations: Any = None, name: str | None = None,
 ) -> Any:
-    """What loop_vars have become when `cond` of them is no longer true.
+    """Runs `body` while `cond` of the loop variables is true; returns the final loop variables.
 
-    See `pullback.graphs.while_loop`. Loop variables may be `TensorArray`s. `back_prop=False` makes
-    the results constants; `parallel_iterations` and `swap_memory` are taken and change nothing.
+    See `pullback.graphs.while_loop`. Loop variables may be `TensorArray`s. With `back_prop=False`
+    the results are constants. `parallel_iterations` and `swap_memory` are accepted and ignored.
 
     >>> from pullback import tf
     >>> n, total = tf.while_loop(lambda n, s: n < 4, lambda n, s: (n + 1, s + n), [0, 0])
@@ -140,7 +142,7 @@ def _constant(value: Any) -> Any:
     return value if isinstance(value, TensorArray) else stop_gradient(value)
 
 
-# Over the first axis ----------------------------------------------------------------------------
+# Loops over the first axis ------------------------------------------------------------------------
 
 
 def map_fn(
@@ -148,9 +150,9 @@ def map_fn(
     back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True,
     name: str | None = None, fn_output_signature: Any = None,
 ) -> Any:
-    """What a function returns for each entry along the first axis, stacked.
+    """Applies fn to each entry along the first axis and stacks the results.
 
-    dtype, fn_output_signature  the dtypes of what it returns, in its nesting; checked
+    dtype, fn_output_signature  the dtypes of fn's result, in its structure; checked
 
     The other arguments are those of `while_loop`.
 
@@ -172,9 +174,9 @@ def foldl(
     fn: Callable[..., Any], elems: Any, initializer: Any = None, parallel_iterations: int = 10,
     back_prop: bool = True, swap_memory: bool = False, name: str | None = None,
 ) -> Any:
-    """The last of the values a ← fn(a, entry), from the first entry to the last.
+    """Left fold: the last value of a ← fn(a, entry), from the first entry to the last.
 
-    initializer  what a begins with; left out, the first entry
+    initializer  the first value of a; by default the first entry
 
     >>> from pullback import tf
     >>> tf.foldl(lambda a, x: 10.0 * a + x, tf.constant([1.0, 2.0, 3.0])).numpy()
@@ -188,7 +190,7 @@ def foldr(
     fn: Callable[..., Any], elems: Any, initializer: Any = None, parallel_iterations: int = 10,
     back_prop: bool = True, swap_memory: bool = False, name: str | None = None,
 ) -> Any:
-    """As `foldl`, from the last entry to the first.
+    """Right fold: as `foldl`, from the last entry to the first.
 
     >>> from pullback import tf
     >>> tf.foldr(lambda a, x: 10.0 * a + x, tf.constant([1.0, 2.0, 3.0])).numpy()
@@ -203,10 +205,10 @@ def scan(
     back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True,
     reverse: bool = False, name: str | None = None,
 ) -> Any:
-    """All of the values a ← fn(a, entry), stacked.
+    """All values of a ← fn(a, entry), stacked along the first axis.
 
-    initializer  what a begins with; left out, the first entry, which is then the first value
-    reverse      from the last entry to the first; the values stand where their entries do
+    initializer  the first value of a; by default the first entry, which is then the first result
+    reverse      from the last entry to the first; result i still belongs to entry i
 
     >>> from pullback import tf
     >>> tf.scan(lambda a, x: a + x, tf.constant([1.0, 2.0, 3.0])).numpy()
@@ -227,7 +229,7 @@ def _start(initializer: Any) -> Any:
 
 
 def _over(run: Callable[[Any], Any], elems: Any, back_prop: bool, who: str) -> Any:
-    """A run over entries, with TensorFlow's errors."""
+    """Run a loop over entries; translate its errors to TensorFlow's."""
     try:
         found = run(mapped(convert_to_tensor, elems))
     except (ShapeError, DtypeError) as error:

@@ -1,4 +1,4 @@
-"""Values of every sort as tensors of this door, and several of them brought to one dtype."""
+"""Conversion of values to tensors of the TensorFlow front end, and of operands to one dtype."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ __all__ = ["constant", "convert_to_tensor", "is_tensor"]
 def convert_to_tensor(
     value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
 ) -> Any:
-    """A tensor of a tensor (itself), variable, array, number or nested sequence of any of these.
+    """A tensor from a tensor (itself), variable, array, number or nested sequence of these.
 
-    dtype       what it must have; numbers and arrays are converted, tensors are not
-    dtype_hint  taken where it can be
+    dtype       the dtype of the result; numbers and arrays are converted, tensors are not
+    dtype_hint  the dtype to use if the value can be converted to it
 
     Raises `ArgumentError` (a `ValueError`) for a tensor of another dtype, for None and for ragged
-    sequences, `ArgumentTypeError` (a `TypeError`) for what the dtype cannot hold.
+    sequences, and `ArgumentTypeError` (a `TypeError`) for values that the dtype cannot hold.
 
     >>> convert_to_tensor([1, 2], dtype="float32").numpy()
     array([1., 2.], dtype=float32)
@@ -41,7 +41,7 @@ def convert_to_tensor(
     if isinstance(value, CoreTensor):
         if wanted is not None and value._data.dtype != wanted:
             raise ArgumentError("tf.convert_to_tensor", f"a tensor of dtype {wanted}",
-                                f"one of {value._data.dtype}", f"tf.cast(x, tf.{wanted})")
+                                f"a tensor of {value._data.dtype}", f"tf.cast(x, tf.{wanted})")
         return as_tensor(value)
     if wanted is None and dtype_hint is not None:
         try:
@@ -52,7 +52,7 @@ def convert_to_tensor(
 
 
 def as_tensor(value: Any, dtype: Any = None) -> Any:
-    """A tensor of this door; a variable is read, a tensor of the core keeps its history."""
+    """A front-end tensor; reads a variable, and keeps the history of a core tensor."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, CoreTensor):
@@ -62,7 +62,7 @@ def as_tensor(value: Any, dtype: Any = None) -> Any:
         return wrap(Tensor, value._data, value._node)
     if isinstance(value, (list, tuple)) and _holds_tensors(value):
         return OPS["stack"](matched("convert_to_tensor", *value))
-    if hasattr(value, "_as_tensor"):  # slices of one
+    if hasattr(value, "_as_tensor"):  # IndexedSlices
         return value._as_tensor()
     return wrap(Tensor, array_of(value, dtype))
 
@@ -75,7 +75,7 @@ def _holds_tensors(value: Any) -> bool:
 
 
 def operand(value: Any, kinds: str = "", who: str = "") -> Any:
-    """An argument as a tensor or variable of this door, of a kind of dtype."""
+    """Convert an operand to a front-end tensor or variable; check its kind of dtype."""
     x = value if isinstance(value, Members) else as_tensor(value)
     if kinds and kind_of(x._data.dtype) not in kinds:
         raise wrong_dtype(who, x._data.dtype, kinds)
@@ -83,9 +83,9 @@ def operand(value: Any, kinds: str = "", who: str = "") -> Any:
 
 
 def matched(who: str, *values: Any) -> list[Any]:
-    """Tensors of one dtype: that of the first tensor or array, else of the first value.
+    """Tensors of one dtype: that of the first tensor or array, else that of the first value.
 
-    Raises an `InvalidArgumentError` where one has another dtype and is not to be converted.
+    Raises an `InvalidArgumentError` if a value has another dtype and cannot be converted.
     """
     values = tuple(
         as_tensor(v) if not isinstance(v, CoreTensor) and (hasattr(v, "_as_tensor") or (
@@ -106,9 +106,9 @@ def matched(who: str, *values: Any) -> list[Any]:
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
-    """A tensor of numbers, nested sequences or an array, copied; one number fills a shape.
+    """A tensor copied from numbers, nested sequences or an array; a single number fills `shape`.
 
-    Raises `ArgumentTypeError` (a `TypeError`) for values that do not fit the dtype or the shape.
+    Raises `ArgumentTypeError` (a `TypeError`) if the values do not fit the dtype or the shape.
 
     >>> from pullback import tf
     >>> tf.constant([1, 2], shape=(2, 1)).shape, tf.constant(3.0).dtype
@@ -118,7 +118,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     if isinstance(value, CoreTensor):
         if wanted is not None and value._data.dtype != wanted:
             raise ArgumentTypeError("tf.constant", f"a tensor of dtype {wanted}",
-                                    f"one of {value._data.dtype}", f"tf.cast(x, tf.{wanted})")
+                                    f"a tensor of {value._data.dtype}", f"tf.cast(x, tf.{wanted})")
         value = value._data
     array = array_of(value, wanted)
     array = adapters[array.__class__].copy(array) if array is value else array
@@ -128,12 +128,14 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     if array.size == 1:
         return wrap(Tensor, numpy.full(size, array.reshape(())))
     if array.size != numpy.prod(size):
-        raise ArgumentTypeError("tf.constant", f"entries for shape {size}", f"{array.size}")
+        raise ArgumentTypeError(
+            "tf.constant", f"as many entries as shape {size}", f"{array.size} entries"
+        )
     return wrap(Tensor, array.reshape(size))
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether something is a tensor or a variable.
+    """True for a tensor or a variable.
 
     >>> is_tensor(constant(1.0)), is_tensor(1.0)
     (True, False)
@@ -142,9 +144,9 @@ def is_tensor(x: Any) -> bool:
 
 
 def shape_of(value: Any) -> Any:
-    """A shape given as a number, a sequence (of numbers or scalar tensors), an array or tensor.
+    """A shape from an int, a sequence of ints or scalar tensors, an array or a tensor.
 
-    In a graph it may be a symbol, or hold some: lengths that are known when the graph runs.
+    In a graph the shape, or some of its lengths, may be symbols: known when the graph runs.
     """
     value = raw(value)
     if value.__class__ is Symbol:
@@ -157,7 +159,7 @@ def shape_of(value: Any) -> Any:
 
 
 def symbolic_shape(symbol: Symbol) -> Any:
-    """A shape that a graph computes: the numbers of a constant, and else what stands for them."""
+    """A shape that a graph computes: the lengths of a constant, else a symbolic shape."""
     operation = symbol.operation
     if operation.value is not None:
         return tuple(operation.value.reshape(-1).tolist())
@@ -165,7 +167,7 @@ def symbolic_shape(symbol: Symbol) -> Any:
 
 
 def length_of(n: Any) -> Any:
-    """A number, also one in a tensor; a symbol where only a graph knows it."""
+    """An int, also from a scalar tensor; a symbol if only the running graph knows its value."""
     n = raw(n)
     if n.__class__ is Symbol:
         return n if n.operation.value is None else int(n.operation.value)
@@ -173,7 +175,7 @@ def length_of(n: Any) -> Any:
 
 
 def axis_of(value: Any) -> Any:
-    """An axis given as a number, or several as a sequence, an array or a tensor; None stays."""
+    """An axis as an int; a tuple for a sequence, array or tensor of axes; None stays None."""
     if value is None or value.__class__ is int:
         return value
     value = raw(value)
@@ -185,7 +187,7 @@ def axis_of(value: Any) -> Any:
 
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose errors about values are TensorFlow's."""
+    """Wrap a function so that its errors about values are TensorFlow's."""
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`tf.nn`'s convolutions, channels last unless told otherwise."""
+"""Convolutions of `tf.nn`; channels last by default."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _convolved(
     last = w.ndim - 1
     w = ops.permute_dims(w, (last, last - 1, *range(last - 1)))
     if groups < 1 or x.shape[1] != w.shape[1] * groups or w.shape[0] % groups:
-        raise invalid(f"`{who}`", "as many channels in the filters as in the input",
+        raise invalid(f"`{who}`", "the same number of channels in filters and input",
                       f"{w.shape[1]} and {x.shape[1]}")
     windows = windows_of(
         x.shape[2:], w.shape[2:], spatial(strides, layout), padding_of(padding, layout, who),
@@ -45,13 +45,13 @@ def conv2d(
     input: Any, filters: Any, strides: Any, padding: Any, data_format: str = "NHWC",
     dilations: Any = None, name: str | None = None,
 ) -> Any:
-    """The convolution of images with filters of shape (height, width, in, out).
+    """2-D convolution of images with filters of shape (height, width, in, out).
 
-    strides, dilations  one number, two, or one an axis
-    padding             "SAME", "VALID", or a pair an axis
+    strides, dilations  one int, one per spatial axis, or one per axis
+    padding             "SAME", "VALID", or one pair per axis
     data_format         "NHWC" or "NCHW"
 
-    Where the images have a multiple of the filters' channels, they are taken in groups.
+    If the images have a multiple of the filters' channels, the convolution is grouped.
 
     >>> conv2d([[[[1.0], [2.0]]]], [[[[10.0]]]], 1, "VALID").numpy().ravel()
     array([10., 20.], dtype=float32)
@@ -64,7 +64,7 @@ def conv1d(
     input: Any, filters: Any, stride: Any, padding: Any, data_format: str = "NWC",
     dilations: Any = None, name: str | None = None,
 ) -> Any:
-    """The convolution of sequences with filters of shape (width, in, out); see `conv2d`.
+    """1-D convolution of sequences with filters of shape (width, in, out); see `conv2d`.
 
     >>> conv1d([[[1.0], [2.0]]], [[[10.0]]], 1, "VALID").numpy().ravel()
     array([10., 20.], dtype=float32)
@@ -77,7 +77,7 @@ def conv3d(
     input: Any, filters: Any, strides: Any, padding: Any, data_format: str = "NDHWC",
     dilations: Any = None, name: str | None = None,
 ) -> Any:
-    """The convolution of volumes with filters of shape (depth, height, width, in, out).
+    """3-D convolution of volumes with filters of shape (depth, height, width, in, out).
 
     See `conv2d`.
 
@@ -92,7 +92,7 @@ def convolution(
     input: Any, filters: Any, strides: Any = None, padding: Any = "VALID",
     data_format: str | None = None, dilations: Any = None, name: str | None = None,
 ) -> Any:
-    """`conv1d`, `conv2d` or `conv3d`, whichever fits the filters.
+    """`conv1d`, `conv2d` or `conv3d`, chosen by the rank of the filters.
 
     >>> convolution([[[1.0], [2.0]]], [[[10.0]]]).numpy().ravel()
     array([10., 20.], dtype=float32)
@@ -105,7 +105,7 @@ def convolution(
 def atrous_conv2d(
     value: Any, filters: Any, rate: int, padding: Any, name: str | None = None
 ) -> Any:
-    """`conv2d` with filters whose entries are so far apart.
+    """Dilated convolution: `conv2d` with `rate` as the distance between filter entries.
 
     >>> atrous_conv2d([[[[1.0], [2.0]]]], [[[[10.0]]]], 2, "VALID").numpy().ravel()
     array([10., 20.], dtype=float32)
@@ -118,7 +118,7 @@ def depthwise_conv2d(
     input: Any, filter: Any, strides: Any, padding: Any, data_format: str | None = None,
     dilations: Any = None, name: str | None = None,
 ) -> Any:
-    """Each channel convolved by itself, with filters of shape (height, width, in, multiplier).
+    """Convolves each channel separately, with filters of shape (height, width, in, multiplier).
 
     >>> depthwise_conv2d([[[[1.0, 2.0]]]], [[[[3.0], [4.0]]]], 1, "VALID").numpy().ravel()
     array([3., 8.], dtype=float32)
@@ -135,7 +135,7 @@ def separable_conv2d(
     input: Any, depthwise_filter: Any, pointwise_filter: Any, strides: Any, padding: Any,
     data_format: str | None = None, dilations: Any = None, name: str | None = None,
 ) -> Any:
-    """`depthwise_conv2d`, and then channels mixed by filters of shape (1, 1, in, out).
+    """`depthwise_conv2d` followed by a 1×1 convolution with filters of shape (1, 1, in, out).
 
     >>> separable_conv2d([[[[2.0]]]], [[[[3.0]]]], [[[[5.0]]]], 1, "VALID").numpy().ravel()
     array([30.], dtype=float32)
@@ -144,7 +144,7 @@ def separable_conv2d(
     return conv2d(middle, pointwise_filter, 1, "VALID", data_format or "NHWC")
 
 
-# Transposed ---------------------------------------------------------------------------------
+# Transposed convolutions ------------------------------------------------------------------------
 
 
 @whole
@@ -156,7 +156,7 @@ def _transposed(
     layout = layout_of(data_format, w.ndim - 2, who)
     x = channels_first(x, layout, who)
     last = w.ndim - 1
-    w = ops.permute_dims(w, (last, last - 1, *range(last - 1)))  # (in, out, …): x has in channels
+    w = ops.permute_dims(w, (last, last - 1, *range(last - 1)))  # (in, out, …): x has `in` channels
     sizes = shape_of(output_shape)
     if len(sizes) == len(layout):
         sizes = sizes[1:-1] if layout[1] != "C" else sizes[2:]
@@ -176,9 +176,9 @@ def conv2d_transpose(
     input: Any, filters: Any, output_shape: Any, strides: Any, padding: Any = "SAME",
     data_format: str = "NHWC", dilations: Any = None, name: str | None = None,
 ) -> Any:
-    """The transpose of `conv2d`, for filters of shape (height, width, out, in).
+    """Transposed 2-D convolution, with filters of shape (height, width, out, in).
 
-    output_shape  the shape of what comes out, or its height and width: strides leave a choice
+    output_shape  the shape of the result, or its height and width: strides leave it ambiguous
 
     >>> conv2d_transpose([[[[1.0]]]], [[[[10.0]]]], [1, 1, 1, 1], 1).numpy().ravel()
     array([10.], dtype=float32)
@@ -192,7 +192,7 @@ def conv1d_transpose(
     input: Any, filters: Any, output_shape: Any, strides: Any, padding: Any = "SAME",
     data_format: str = "NWC", dilations: Any = None, name: str | None = None,
 ) -> Any:
-    """The transpose of `conv1d`; see `conv2d_transpose`.
+    """Transposed 1-D convolution; see `conv2d_transpose`.
 
     >>> conv1d_transpose([[[1.0]]], [[[10.0]]], [1, 1, 1], 1).numpy().ravel()
     array([10.], dtype=float32)
@@ -206,7 +206,7 @@ def conv3d_transpose(
     input: Any, filters: Any, output_shape: Any, strides: Any, padding: Any = "SAME",
     data_format: str = "NDHWC", dilations: Any = None, name: str | None = None,
 ) -> Any:
-    """The transpose of `conv3d`; see `conv2d_transpose`.
+    """Transposed 3-D convolution; see `conv2d_transpose`.
 
     >>> conv3d_transpose([[[[[1.0]]]]], [[[[[10.0]]]]], [1, 1, 1, 1, 1], 1).numpy().ravel()
     array([10.], dtype=float32)
@@ -220,7 +220,7 @@ def conv_transpose(
     input: Any, filters: Any, output_shape: Any, strides: Any, padding: Any = "SAME",
     data_format: str | None = None, dilations: Any = None, name: str | None = None,
 ) -> Any:
-    """The transposed convolution that fits the filters; see `conv2d_transpose`.
+    """Transposed convolution, of the number of axes that the filters have; see `conv2d_transpose`.
 
     >>> conv_transpose([[[1.0]]], [[[10.0]]], [1, 1, 1], 1).numpy().ravel()
     array([10.], dtype=float32)

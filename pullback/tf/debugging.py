@@ -1,4 +1,4 @@
-"""`tf.debugging`: checks that raise, inside traced functions whenever these run."""
+"""`tf.debugging`: assertions; in a traced function they run on every call of the graph."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def assert_near(
 ) -> None:
     """Raise an `InvalidArgumentError` unless |x - y| ≤ atol + rtol · |y| in every entry.
 
-    Both tolerances are ten times the dtype's precision when left out.
+    Both tolerances default to ten times the machine epsilon of the dtype.
 
     >>> assert_near([1.0], [1.0])
     """
@@ -95,7 +95,7 @@ def assert_near(
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Any:
-    """The tensor itself; an `InvalidArgumentError` where an entry is infinite or NaN.
+    """Returns the tensor; raises an `InvalidArgumentError` if an entry is infinite or NaN.
 
     >>> check_numerics([1.0], "loss").numpy()
     array([1.], dtype=float32)
@@ -122,7 +122,7 @@ def _refuse_rank(x: Any, expected: str, message: str | None, who: str) -> Except
 
 
 def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
-    """Raise an `ArgumentError` (a `ValueError`) for another number of axes.
+    """Raise an `ArgumentError` (a `ValueError`) unless x has `rank` axes.
 
     >>> assert_rank([1.0], 1)
     """
@@ -132,7 +132,7 @@ def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None 
 def assert_rank_at_least(
     x: Any, rank: Any, message: str | None = None, name: str | None = None
 ) -> None:
-    """Raise an `ArgumentError` (a `ValueError`) for fewer axes.
+    """Raise an `ArgumentError` (a `ValueError`) if x has fewer than `rank` axes.
 
     >>> assert_rank_at_least([1.0], 1)
     """
@@ -144,7 +144,7 @@ def assert_rank_at_least(
 def assert_rank_in(
     x: Any, ranks: Any, message: str | None = None, name: str | None = None
 ) -> None:
-    """Raise an `ArgumentError` (a `ValueError`) for a number of axes that is not among some.
+    """Raise an `ArgumentError` (a `ValueError`) unless the rank of x is one of `ranks`.
 
     >>> assert_rank_in([1.0], [1, 2])
     """
@@ -154,7 +154,7 @@ def assert_rank_in(
 
 
 def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> Any:
-    """The tensor; an `ArgumentError` (a `ValueError`) if it has axes.
+    """Returns the tensor; raises an `ArgumentError` (a `ValueError`) unless it is a scalar.
 
     >>> assert_scalar(1.0).numpy()
     np.float32(1.0)
@@ -167,7 +167,7 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
 def assert_type(
     tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
 ) -> None:
-    """Raise an `ArgumentTypeError` (a `TypeError`) for another dtype.
+    """Raise an `ArgumentTypeError` (a `TypeError`) unless the tensor has this dtype.
 
     >>> assert_type([1.0], "float32")
     """
@@ -178,19 +178,19 @@ def assert_type(
 
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
-    """Raise an `ArgumentTypeError` (a `TypeError`) unless entries are integers.
+    """Raise an `ArgumentTypeError` (a `TypeError`) unless x has an integer dtype.
 
     >>> assert_integer([1])
     """
     x = as_tensor(x)
     if not x.dtype.is_integer:
-        raise ArgumentTypeError(message or "`assert_integer`", "integers", f"{x.dtype.name}")
+        raise ArgumentTypeError(message or "`assert_integer`", "integers", f"dtype {x.dtype.name}")
 
 
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> Any:
-    """The floating dtype that tensors share, float32 of none.
+    """The common floating-point dtype of the tensors; float32 if there are none.
 
-    Raises `ArgumentError` (a `ValueError`) where there is no such dtype.
+    Raises `ArgumentError` (a `ValueError`) if the dtypes differ or are not floating-point.
 
     >>> assert_same_float_dtype([[1.0], [2.0]])
     tf.float32
@@ -211,11 +211,11 @@ def assert_shapes(
     shapes: Any, data: Any = None, summarize: Any = None, message: str | None = None,
     name: str | None = None,
 ) -> None:
-    """Check shapes that are written with letters, the same letter for the same length.
+    """Check shapes in which letters stand for lengths; the same letter is the same length.
 
-    shapes  pairs of a tensor and its shape: numbers, letters, None for any length
+    shapes  pairs of a tensor and its shape: ints, letters, or None for any length
 
-    Raises `ArgumentError` (a `ValueError`).
+    Raises `ArgumentError` (a `ValueError`) if a shape does not match.
 
     >>> assert_shapes([([[1.0, 2.0]], ("n", 2)), ([3.0], ("n",))])
     """
@@ -235,7 +235,7 @@ def assert_shapes(
 
 
 def assert_proper_iterable(values: Any) -> None:
-    """Raise an `ArgumentTypeError` (a `TypeError`) for tensors, texts and what is no sequence.
+    """Raise an `ArgumentTypeError` (a `TypeError`) for tensors, strings and non-iterables.
 
     >>> assert_proper_iterable([1.0])
     """
@@ -246,7 +246,7 @@ def assert_proper_iterable(values: Any) -> None:
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Whether something is a tensor of numbers.
+    """True for a tensor with a numeric dtype.
 
     >>> is_numeric_tensor(1.0)
     False

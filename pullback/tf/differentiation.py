@@ -1,4 +1,4 @@
-"""Derivatives inside traced functions, and functions with other gradients."""
+"""`tf.gradients` and `tf.hessians` in traced functions; functions with a replaced gradient."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ __all__ = ["grad_pass_through", "gradients", "hessians"]
 
 def _inside(who: str) -> None:
     if current_graph() is None:
-        raise TapeError(f"tf.{who}", "a function that is traced", "none", "use tf.GradientTape")
+        raise TapeError(
+            f"tf.{who}", "a call inside a tf.function", "eager execution", "use tf.GradientTape"
+        )
 
 
 def gradients(
@@ -25,13 +27,13 @@ def gradients(
     aggregation_method: Any = None, stop_gradients: Any = None,
     unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> list[Any]:
-    """The derivatives of the sum of ys in each of xs, inside a traced function.
+    """The gradients of sum(ys) with respect to each of xs, inside a traced function.
 
-    grad_ys         a cotangent for each of ys; ones when left out
-    stop_gradients  tensors that are taken as constants
+    grad_ys         one cotangent per y; ones by default
+    stop_gradients  tensors to treat as constants
 
-    `gate_gradients` and `aggregation_method` change nothing. Raises `TapeError` (a `RuntimeError`)
-    outside of traced functions.
+    `gate_gradients` and `aggregation_method` are ignored. Raises `TapeError` (a `RuntimeError`)
+    outside traced functions.
 
     >>> from pullback import tf
     >>> slope = tf.function(lambda x: tf.gradients(x * x, x)[0])
@@ -47,9 +49,9 @@ def hessians(
     ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method: Any = None,
     name: str = "hessians",
 ) -> list[Any]:
-    """The second derivatives of the sum of ys in each of xs, of shape x.shape twice.
+    """The Hessian of sum(ys) with respect to each of xs, of shape x.shape + x.shape.
 
-    Inside of traced functions, as `gradients`.
+    Only inside traced functions, as `gradients`.
 
     >>> from pullback import tf
     >>> curve = tf.function(lambda x: tf.hessians(tf.reduce_sum(x**3), x)[0])
@@ -73,7 +75,7 @@ def _hessian(ys: Any, x: Any) -> Any:
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with the gradient of the identity: its cotangents are its arguments'.
+    """f with the gradient of the identity: the cotangent passes through unchanged.
 
     >>> from pullback import tf
     >>> x = tf.constant(1.2)

@@ -1,4 +1,4 @@
-"""`tf.DType`: TensorFlow's names for dtypes, equal to NumPy's and to their names."""
+"""`tf.DType`: TensorFlow's dtypes, which compare equal to NumPy's dtypes and to their names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class DType:
-    """The type of a tensor's entries.
+    """The dtype of a tensor's entries.
 
     >>> from pullback import tf
     >>> print(tf.float32, tf.float32 == "float32", tf.float32.is_floating)
@@ -28,7 +28,7 @@ class DType:
     __slots__ = ("dtype", "kind", "name")
 
     def __init__(self, dtype: numpy.dtype, name: str | None = None) -> None:
-        self.dtype = dtype  # NumPy takes an object with this attribute wherever it takes a dtype
+        self.dtype = dtype  # NumPy accepts an object with this attribute as a dtype
         self.kind = kind_of(dtype)
         self.name = name or dtype.name
 
@@ -53,78 +53,78 @@ class DType:
 
     @property
     def as_numpy_dtype(self) -> type:
-        """NumPy's scalar type."""
+        """The NumPy scalar type."""
         return self.dtype.type
 
     @property
     def base_dtype(self) -> DType:
-        """Itself: there are no reference types."""
+        """The dtype itself: there are no reference types."""
         return self
 
     @property
     def real_dtype(self) -> DType:
-        """The dtype of real and imaginary parts."""
+        """The dtype of the real and imaginary parts."""
         return as_dtype(numpy.zeros((), self.dtype).real.dtype)
 
     @property
     def is_floating(self) -> Any:
-        """Whether entries are real floating-point numbers."""
+        """True for real floating-point dtypes."""
         return self.kind == "f"
 
     @property
     def is_complex(self) -> Any:
-        """Whether entries are complex numbers."""
+        """True for complex dtypes."""
         return self.kind == "c"
 
     @property
     def is_integer(self) -> Any:
-        """Whether entries are integers."""
+        """True for integer dtypes."""
         return self.kind in "iu"
 
     @property
     def is_unsigned(self) -> Any:
-        """Whether entries are integers without a sign."""
+        """True for unsigned integer dtypes."""
         return self.kind == "u"
 
     @property
     def is_bool(self) -> Any:
-        """Whether entries are true or false."""
+        """True for the boolean dtype."""
         return self.kind == "b"
 
     @property
     def is_numeric(self) -> Any:
-        """Whether entries are numbers."""
+        """True for numeric dtypes."""
         return self.kind in "fciu"
 
     @property
     def limits(self) -> Any:
-        """The smallest and the largest number that an entry can be."""
+        """The smallest and the largest value of the dtype."""
         return self.min, self.max
 
     @property
     def size(self) -> int:
-        """The bytes of an entry."""
+        """The size of one entry in bytes."""
         return self.dtype.itemsize
 
     @property
     def min(self) -> Any:
-        """The smallest number that an entry can be."""
+        """The smallest value of the dtype."""
         return self._limits().min
 
     @property
     def max(self) -> Any:
-        """The largest number that an entry can be."""
+        """The largest value of the dtype."""
         return self._limits().max
 
     def _limits(self) -> Any:
         if self.kind in "iu":
             return numpy.iinfo(self.dtype)
         if self.kind not in "fc":
-            raise ArgumentTypeError(f"limits of {self!r}", "a dtype of numbers", str(self))
+            raise ArgumentTypeError(f"limits of {self!r}", "a numeric dtype", str(self))
         return finfo(self.dtype)
 
     def is_compatible_with(self, other: Any) -> Any:
-        """Whether a dtype is the same."""
+        """True if `other` names the same dtype."""
         return self == as_dtype(other)
 
 
@@ -132,7 +132,7 @@ _known: dict[Any, DType] = {}
 
 
 def as_dtype(type_value: Any) -> DType:
-    """The DType of a NumPy dtype, a name or a Python type (`float` is float32, `int` int32).
+    """The DType for a NumPy dtype, a name or a Python type (`float` is float32, `int` int32).
 
     Raises `ArgumentTypeError` (a `TypeError`) for anything else.
 
@@ -149,13 +149,13 @@ def as_dtype(type_value: Any) -> DType:
         return _known[dtype]
     except (TypeError, KeyError):
         raise ArgumentTypeError(
-            "dtype", "a dtype of TensorFlow or NumPy, or its name", repr(type_value),
+            "dtype", "a TensorFlow or NumPy dtype, or its name", repr(type_value),
             "such as tf.float32",
         ) from None
 
 
 def array_dtype(dtype: Any) -> Any:
-    """NumPy's dtype for anything that names one; None stays None."""
+    """The NumPy dtype for anything that names one; None stays None."""
     return None if dtype is None else as_dtype(dtype).dtype
 
 
@@ -166,14 +166,14 @@ def _register(name: Any) -> DType:
 
 
 def __getattr__(name: str) -> Any:
-    """Load bfloat16, which needs the package ml_dtypes, when it is asked for."""
+    """Load bfloat16 on first access: it needs the package ml_dtypes."""
     if name != "bfloat16":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         import ml_dtypes
     except ImportError:
         raise ArgumentTypeError(
-            "tf.bfloat16", "the package ml_dtypes, which has it", "none", "pip install ml_dtypes"
+            "tf.bfloat16", "the package ml_dtypes", "not installed", "pip install ml_dtypes"
         ) from None
     return as_dtype(ml_dtypes.bfloat16)
 

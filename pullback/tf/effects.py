@@ -1,4 +1,4 @@
-"""What is done and not computed: printing, assertions, Python functions, groups."""
+"""Operations with side effects: printing, assertions, Python functions, groups."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ __all__ = [
     "Assert", "group", "identity_n", "no_op", "numpy_function", "print", "py_function", "tuple",
 ]
 
-_TUPLE = type(())  # `tuple` is TensorFlow's here
+_TUPLE = type(())  # the name `tuple` is TensorFlow's function here
 
 
 def print(
     *inputs: Any, output_stream: Any = None, summarize: int = 3, sep: str = " ", end: str = "\n",
     name: str | None = None,
 ) -> None:
-    """Print texts, numbers and tensors, inside a traced function whenever it runs.
+    """Print strings, numbers and tensors; in a traced function, on every call of the graph.
 
-    output_stream  sys.stderr when left out; a stream, or `file://` and a path, which is added to
-    summarize      how many entries at each end of an axis are shown; -1 for all
+    output_stream  a stream (sys.stderr by default), or `file://` and a path, which is appended to
+    summarize      how many entries to show at each end of an axis; -1 for all
 
     >>> from pullback import tf
     >>> import sys
@@ -61,7 +61,7 @@ def print(
 
 
 def _text(value: Any, edge: int) -> str:
-    """A value in TensorFlow's form: no commas, and no zeros behind the point."""
+    """A value in TensorFlow's format: no commas, and no zeros after the decimal point."""
     if isinstance(value, (list, _TUPLE)):
         inner = ", ".join(_text(v, edge) for v in value)
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
@@ -102,7 +102,7 @@ def _number(value: Any) -> str:
 
 
 def perform(name: str, run: Callable[..., None], tensors: Sequence[Any]) -> None:
-    """Call a function of arrays: now, or whenever the function that is being traced runs."""
+    """Call a function of arrays: now, or each time the graph that is being traced runs."""
     if current_graph() is None:
         run(*map(raw, tensors))
     else:
@@ -110,9 +110,9 @@ def perform(name: str, run: Callable[..., None], tensors: Sequence[Any]) -> None
 
 
 def require(condition: Any, message: Callable[..., str], tensors: Sequence[Any] = ()) -> None:
-    """Raise an `InvalidArgumentError` unless all of a condition holds, when that is known.
+    """Raise an `InvalidArgumentError` unless all entries of a condition are true, once known.
 
-    message  of the tensors' arrays
+    message  a function of the tensors' arrays
     """
 
     def check(holds: Any, *arrays: Any) -> None:
@@ -125,7 +125,7 @@ def require(condition: Any, message: Callable[..., str], tensors: Sequence[Any] 
 def Assert(
     condition: Any, data: Any, summarize: int | None = None, name: str | None = None
 ) -> None:
-    """Raise an `InvalidArgumentError` that shows the data, unless all of a condition holds.
+    """Raise an `InvalidArgumentError` that shows the data, unless the condition is true everywhere.
 
     >>> Assert(True, ["fine"])
     """
@@ -148,10 +148,10 @@ def py_function(
     func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None,
     name: str | None = None,
 ) -> Any:
-    """What a Python function of tensors returns, whenever this runs; it can be differentiated.
+    """Calls a Python function of tensors, in a graph on each run; it can be differentiated.
 
-    inp   the tensors it is handed
-    Tout  the dtype, or the list of dtypes, of what it returns
+    inp   the tensors to pass
+    Tout  the dtype, or the list of dtypes, of the result
 
     Without `func` it is a decorator: `@tf.py_function(Tout=tf.float32)`.
 
@@ -173,7 +173,7 @@ def numpy_function(
     func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None,
     stateful: bool = True, name: str | None = None,
 ) -> Any:
-    """What a function of NumPy arrays returns, whenever this runs; it has no gradient.
+    """Calls a Python function of NumPy arrays, in a graph on each run; it has no gradient.
 
     Without `func` it is a decorator: `@tf.numpy_function(Tout=tf.float32)`.
 
@@ -194,7 +194,7 @@ def numpy_function(
 
 
 def _decorator(function: Callable[..., Any], **keywords: Any) -> Any:
-    """What makes a Python function one that `py_function` or `numpy_function` calls."""
+    """A decorator that wraps a Python function in `py_function` or `numpy_function`."""
 
     def decorate(func: Callable[..., Any]) -> Any:
         @functools.wraps(func)
@@ -216,14 +216,14 @@ def _dtypes(wanted: Any) -> Any:
 
 
 def group(*inputs: Any, **keywords: Any) -> None:
-    """Nothing: what was handed over has been done.
+    """Returns None: the inputs have already run.
 
     >>> group()
     """
 
 
 def no_op(name: str | None = None) -> None:
-    """Nothing.
+    """Returns None.
 
     >>> no_op()
     """
@@ -232,7 +232,7 @@ def no_op(name: str | None = None) -> None:
 def tuple(
     tensors: Sequence[Any], control_inputs: Any = None, name: str | None = None
 ) -> list[Any]:
-    """The tensors, all of which have been computed.
+    """Returns the tensors, all of which have been computed.
 
     >>> [x.numpy() for x in tuple([1.0])]
     [np.float32(1.0)]

@@ -1,4 +1,4 @@
-"""Functions of tensors' entries, made of the core's: for some kinds of dtype, never mixing them."""
+"""Element-wise functions made of the core's: limited to kinds of dtype, never mixing dtypes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SINGLE, _DOUBLE = float32.dtype, float64.dtype
 
 
 def unary(name: str, kinds: str = "fc") -> Callable[..., Any]:
-    """The core's function of a tensor's entries, for some kinds of dtype."""
+    """The core's element-wise function of one tensor, for some kinds of dtype."""
     function = OPS[name] if name in OPS else getattr(ops, name)
 
     def call(x: Any, name: str | None = None) -> Any:
@@ -33,7 +33,7 @@ def unary(name: str, kinds: str = "fc") -> Callable[..., Any]:
 
 
 def binary(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The strict operator as a function of anything that can be made a tensor."""
+    """The strict operator as a function of any values that convert to tensors."""
 
     def call(x: Any, y: Any, name: str | None = None) -> Any:
         if not isinstance(x, Members):
@@ -44,7 +44,7 @@ def binary(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def named(call: Any, name: str, function: Any) -> Any:
-    """The call under a name, with the first line of what the core says of its function."""
+    """Name the call and give it the first line of the core function's docstring."""
     call.__name__ = call.__qualname__ = name
     first = (function.__doc__ or "").partition("\n")[0] if function is not None else ""
     call.__doc__ = f"{first or name}\n\nSee `pullback.{getattr(function, '__name__', name)}`."

@@ -1,7 +1,7 @@
-"""`tf.errors`: TensorFlow's exceptions, each of them also an error of the library and of Python.
+"""`tf.errors`: TensorFlow's exceptions; each is also one of the library's and of Python's.
 
-What TensorFlow reports as an `InvalidArgumentError` is a `ValueError` here as well, a mismatch of
-dtypes also a `TypeError`, and a wrong index also an `IndexError`.
+An `InvalidArgumentError` of TensorFlow is a `ValueError` here as well, a dtype mismatch also a
+`TypeError`, and an index out of range also an `IndexError`.
 """
 
 from __future__ import annotations
@@ -51,25 +51,25 @@ class OpError(PullbackError):
 
 
 class InvalidArgumentError(OpError, ArgumentError):
-    """An operation received an argument that it cannot take."""
+    """An operation received an invalid argument."""
 
     code = INVALID_ARGUMENT
 
 
 class FailedPreconditionError(OpError, SessionError):
-    """A variable was read that has no value yet."""
+    """A variable was read before it had a value."""
 
     code = FAILED_PRECONDITION
 
 
 class NotFoundError(OpError, UnknownNameError):
-    """Something of a name, such as a file or a variable in it, is not there."""
+    """A name, such as a file or a variable in it, was not found."""
 
     code = NOT_FOUND
 
 
 class OutOfRangeError(OpError, PositionError):
-    """A place behind the end; a source that has no more to give."""
+    """An index is out of range, or a source is exhausted."""
 
     code = OUT_OF_RANGE
 
@@ -79,66 +79,66 @@ def _family(name: str, code: int, doc: str) -> Any:
 
 
 AbortedError = _family("AbortedError", ABORTED, "An operation was aborted.")
-AlreadyExistsError = _family("AlreadyExistsError", ALREADY_EXISTS, "Something is there already.")
+AlreadyExistsError = _family("AlreadyExistsError", ALREADY_EXISTS, "The entity already exists.")
 CancelledError = _family("CancelledError", CANCELLED, "An operation was cancelled.")
-DataLossError = _family("DataLossError", DATA_LOSS, "Data cannot be recovered.")
-DeadlineExceededError = _family("DeadlineExceededError", DEADLINE_EXCEEDED, "It took too long.")
-InternalError = _family("InternalError", INTERNAL, "An invariant does not hold.")
-PermissionDeniedError = _family("PermissionDeniedError", PERMISSION_DENIED, "It is not allowed.")
+DataLossError = _family("DataLossError", DATA_LOSS, "Data was lost or corrupted.")
+DeadlineExceededError = _family("DeadlineExceededError", DEADLINE_EXCEEDED, "A timeout.")
+InternalError = _family("InternalError", INTERNAL, "An internal invariant is broken.")
+PermissionDeniedError = _family("PermissionDeniedError", PERMISSION_DENIED, "No permission.")
 ResourceExhaustedError = _family(
-    "ResourceExhaustedError", RESOURCE_EXHAUSTED, "There is not enough of something."
+    "ResourceExhaustedError", RESOURCE_EXHAUSTED, "A resource is exhausted."
 )
-UnauthenticatedError = _family("UnauthenticatedError", UNAUTHENTICATED, "Nobody knows who asks.")
-UnavailableError = _family("UnavailableError", UNAVAILABLE, "A service cannot be reached.")
-UnimplementedError = _family("UnimplementedError", UNIMPLEMENTED, "Something is not there.")
-UnknownError = _family("UnknownError", UNKNOWN, "An error of which nothing is known.")
+UnauthenticatedError = _family("UnauthenticatedError", UNAUTHENTICATED, "Not authenticated.")
+UnavailableError = _family("UnavailableError", UNAVAILABLE, "A service is unavailable.")
+UnimplementedError = _family("UnimplementedError", UNIMPLEMENTED, "Not implemented.")
+UnknownError = _family("UnknownError", UNKNOWN, "An unknown error.")
 
 
 class NoValueError(SymbolError, AttributeError):
-    """A tensor of a graph was asked for what only values have."""
+    """A symbolic tensor of a graph was used where a value is needed."""
 
 
 class _InvalidDtype(InvalidArgumentError, DtypeError):
-    """Dtypes differ, or an operation has no kernel for one."""
+    """Dtypes differ, or an operation does not support a dtype."""
 
 
 class _InvalidShape(InvalidArgumentError, ShapeError):
-    """Shapes do not fit."""
+    """Shapes do not match."""
 
 
 class _InvalidPosition(InvalidArgumentError, PositionError):
-    """An index or an axis that is not there."""
+    """An index or an axis is out of range."""
 
 
 for _kind in (_InvalidDtype, _InvalidShape, _InvalidPosition):
-    _kind.__name__ = _kind.__qualname__ = "InvalidArgumentError"  # what to catch
+    _kind.__name__ = _kind.__qualname__ = "InvalidArgumentError"  # the class to catch
 
 
 def invalid(
     who: str, expected: str, got: str, fix: str = "", kind: type = InvalidArgumentError
 ) -> Any:
-    """An `InvalidArgumentError` in the library's four lines."""
+    """An `InvalidArgumentError` in the library's four-line form."""
     return kind(None, None, str(PullbackError(who, expected, got, fix)))
 
 
 def mixed_dtypes(who: str, first: Any, second: Any) -> Any:
-    """The error of two tensors of different dtypes."""
+    """The error for two tensors of different dtypes."""
     return invalid(
-        f"`{who}`", f"tensors of one dtype, here {first}", f"one of {second}",
+        f"`{who}`", f"tensors of one dtype, here {first}", f"a tensor of {second}",
         f"tf.cast(x, tf.{first})", _InvalidDtype,
     )
 
 
 def wrong_dtype(who: str, dtype: Any, kinds: str) -> Any:
-    """The error of an operation that has no kernel for a dtype."""
+    """The error for an operation that does not support a dtype."""
     names = {"f": "float", "c": "complex", "i": "integer", "b": "bool"}
     expected = ", ".join(names[k] for k in kinds if k in names)
-    return invalid(f"`{who}`", f"a dtype among: {expected}", f"{dtype}",
+    return invalid(f"`{who}`", f"one of the dtypes {expected}", f"dtype {dtype}",
                    "convert it with tf.cast", _InvalidDtype)
 
 
 def translated(error: Exception, who: str) -> Exception:
-    """An error of the core or of NumPy about a value, as TensorFlow's."""
+    """An error of the core or of NumPy about a value, as TensorFlow's exception."""
     if isinstance(error, OpError):
         return error
     kind: type = InvalidArgumentError
@@ -151,7 +151,7 @@ def translated(error: Exception, who: str) -> Exception:
 
 
 def noted(made: Exception, error: Exception) -> Exception:
-    """An error with the notes of the one that it stands for."""
+    """Copy the notes of the original error to the new one."""
     for note in getattr(error, "__notes__", ()):
         made.add_note(note)
     return made

@@ -1,4 +1,4 @@
-"""`tf.function`: Python functions traced into graphs, and what arguments they take."""
+"""`tf.function`: Python functions traced into graphs, and specifications of their arguments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _eagerly = [False]
 
 
 class GraphTensor(Valueless, Symbolic, Tensor):
-    """A tensor of this door while a function is traced: a shape, a dtype and a name, no value."""
+    """A symbolic tensor while a function is traced: a shape, a dtype and a name, but no value."""
 
     __slots__ = ()
     __hash__ = CoreTensor.__hash__
@@ -34,7 +34,7 @@ GraphTensor._out = GraphTensor
 
 
 class TensorSpec(CoreSpec):
-    """What a tensor argument looks like: shape (None for lengths that may be any) and dtype.
+    """The shape (None for any length) and dtype of a tensor argument.
 
     >>> from pullback import tf
     >>> tf.TensorSpec([None, 3], tf.float32)
@@ -50,35 +50,35 @@ class TensorSpec(CoreSpec):
 
     @classmethod
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
-        """That of a tensor."""
+        """The TensorSpec of a tensor."""
         return cls(tuple(tensor.shape), tensor.dtype, name)
 
     def is_compatible_with(self, value: Any) -> bool:
-        """Whether a tensor is one of these."""
+        """True if a tensor has this dtype and a compatible shape."""
         return self.takes(tuple(value.shape), array_dtype(value.dtype))
 
 
 class Concrete(ConcreteFunction):
-    """A function traced for one kind of arguments; see the core's."""
+    """A function traced for one input signature; see the core's class."""
 
     __call__ = checked(ConcreteFunction.__call__)
 
 
 class Function(CoreFunction):
-    """A Python function that runs as a graph; made by `tf.function`."""
+    """A Python function that runs as a graph; created by `tf.function`."""
 
     concrete = Concrete
     graph_tensor = GraphTensor
     eager_tensor = Tensor
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Run the graph for arguments like these, which is traced if there is none yet."""
+        """Run the graph for these arguments; trace it first if their signature is new."""
         if _eagerly[0]:
             return self.python_function(*args, **keywords)
         return super().__call__(*args, **keywords)
 
     def tensor_of(self, value: Any, dtype: Any) -> Any:
-        """An argument as a tensor; see the core's."""
+        """Convert an argument to a tensor; see the core's method."""
         if not isinstance(value, CoreTensor):
             value = wrap(Tensor, array_of(value, dtype))
         return super().tensor_of(value, dtype)
@@ -94,11 +94,11 @@ def function(
     experimental_attributes: Any = None, experimental_relax_shapes: bool | None = None,
     experimental_compile: Any = None, experimental_follow_type_hints: Any = None,
 ) -> Any:
-    """A function that is traced into a graph once for each kind of arguments; see `pb.function`.
+    """Compiles a function into a graph, traced once per input signature; see `pb.function`.
 
-    `input_signature` and `reduce_retracing` are as TensorFlow's; `if` and `for` over tensors are
+    `input_signature` and `reduce_retracing` are as TensorFlow's. `if` and `for` over tensors are
     not rewritten (`autograph`): use `tf.cond`, `tf.while_loop`, `tf.where`. The other arguments are
-    taken and change nothing.
+    accepted and ignored.
 
     >>> from pullback import tf
     >>> @tf.function
@@ -120,10 +120,10 @@ def function(
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Whether functions made by `tf.function` are called as they are, and not traced."""
+    """Set whether functions made by `tf.function` run eagerly instead of being traced."""
     _eagerly[0] = bool(run_eagerly)
 
 
 def functions_run_eagerly() -> bool:
-    """What `run_functions_eagerly` said last."""
+    """The last setting of `run_functions_eagerly`."""
     return _eagerly[0]

@@ -1,4 +1,4 @@
-"""Parts of tensors looked up by position, and tensors with parts written."""
+"""Gather and scatter: slices looked up by index, and tensors with slices written."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def gather(
     params: Any, indices: Any, validate_indices: Any = None, axis: Any = None,
     batch_dims: int = 0, name: str | None = None,
 ) -> Any:
-    """The slices of params at positions along an axis.
+    """Gathers slices of params along an axis, at the given indices.
 
-    batch_dims  so many leading axes of both belong together; `axis` is then the next one
+    batch_dims  the number of leading batch axes that params and indices share; `axis` defaults to
+                the next one
 
-    Raises an `InvalidArgumentError` for a position that is not there, negative ones too.
+    Raises an `InvalidArgumentError` for an index out of range, including negative ones.
 
     >>> gather([10.0, 20.0, 30.0], [2, 0]).numpy()
     array([30., 10.], dtype=float32)
@@ -47,7 +48,7 @@ def gather(
             looked_up(x)
         return ops.take(x, at, axis=axis)
     if axis != batch_dims:
-        raise invalid("`gather`", f"axis={batch_dims}, the first after the batch", f"axis={axis}")
+        raise invalid("`gather`", f"axis={batch_dims} (after the batch)", f"axis={axis}")
     return ops.getitem(x, (*_batch(at, batch_dims), at))
 
 
@@ -56,7 +57,7 @@ def gather(
 def gather_nd(
     params: Any, indices: Any, batch_dims: int = 0, name: str | None = None
 ) -> Any:
-    """The slices of params at positions along its first axes, the last axis of the indices.
+    """Gathers slices of params; the last axis of `indices` holds indices into its first axes.
 
     >>> gather_nd([[1.0, 2.0], [3.0, 4.0]], [[0, 1], [1, 0]]).numpy()
     array([2., 3.], dtype=float32)
@@ -72,7 +73,7 @@ def gather_nd(
 def boolean_mask(
     tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask"
 ) -> Any:
-    """The slices, along the axes from `axis` on that the mask has, where it is true.
+    """The slices of a tensor where the mask is true, along the mask's axes, starting at `axis`.
 
     >>> boolean_mask([1.0, 2.0, 3.0], [True, False, True]).numpy()
     array([1., 3.], dtype=float32)
@@ -80,14 +81,16 @@ def boolean_mask(
     x, holds = operand(tensor), operand(mask, "b", "boolean_mask")._data
     axis = 0 if axis is None else int(axis)
     if tuple(x.shape[axis : axis + holds.ndim]) != holds.shape:
-        raise invalid("`boolean_mask`", f"a mask that fits shape {x.shape}", f"{holds.shape}")
+        raise invalid(
+            "`boolean_mask`", f"a mask whose shape matches {x.shape}", f"shape {holds.shape}"
+        )
     return ops.getitem(x, (*(_ALL,) * axis, holds))
 
 
 @checked
 @whole
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
-    """The part of some sizes (-1: to the end) from a position on.
+    """The slice of the given size that begins at `begin` (size -1: to the end).
 
     >>> slice([1.0, 2.0, 3.0], [1], [-1]).numpy()
     array([2., 3.], dtype=float32)
@@ -97,14 +100,14 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     for start, length, n in zip(shape_of(begin), shape_of(size), x.shape, strict=True):
         stop = n if length == -1 else start + length
         if not 0 <= start <= stop <= n:
-            raise invalid("`slice`", f"a part of an axis of length {n}", f"{start} to {stop}")
+            raise invalid("`slice`", f"a slice within [0, {n}]", f"{start} to {stop}")
         index.append(numpy.s_[start:stop])
     return ops.getitem(x, tuple(index))
 
 
 @checked
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Any:
-    """Zeros of a shape, with the updates added at positions along its first axes.
+    """Zeros of a shape, with updates added at indices into its first axes.
 
     >>> scatter_nd([[1], [3], [1]], [1.0, 2.0, 3.0], [4]).numpy()
     array([0., 4., 0., 2.], dtype=float32)
@@ -118,7 +121,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 def tensor_scatter_nd_add(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> Any:
-    """The tensor with updates added at positions; those named twice receive both.
+    """Adds updates to a tensor at indices; updates for a repeated index add up.
 
     >>> tensor_scatter_nd_add([0.0, 0.0], [[1]], [5.0]).numpy()
     array([0., 5.], dtype=float32)
@@ -133,7 +136,7 @@ def tensor_scatter_nd_add(
 def tensor_scatter_nd_update(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> Any:
-    """The tensor with the entries at positions replaced.
+    """Replaces the entries of a tensor at indices.
 
     >>> tensor_scatter_nd_update([1.0, 2.0], [[1]], [5.0]).numpy()
     array([1., 5.], dtype=float32)
@@ -149,18 +152,18 @@ def _positions(indices: Any) -> Any:
 
 def _check_range(at: Any, length: Any, who: str) -> None:
     if at.__class__ is Symbol or length is None:
-        raise SymbolError(f"argument `indices` of `{who}`", "positions and a length to compare",
-                          "some that only the graph knows")
+        raise SymbolError(f"argument `indices` of `{who}`", "indices known while tracing",
+                          "symbols that are known only when the graph runs")
     if at.size and not (at.min() >= 0 and at.max() < length):
-        raise invalid(f"argument `indices` of `{who}`", f"positions from 0 to {length - 1}",
-                      f"from {at.min()} to {at.max()}")
+        raise invalid(f"argument `indices` of `{who}`", f"indices in [0, {length})",
+                      f"indices from {at.min()} to {at.max()}")
 
 
 def _coordinates(at: Any, shape: Any, who: str) -> tuple[Any, ...]:
-    """For each of the first axes, the positions."""
+    """One index array for each of the first axes."""
     count = at.shape[-1]
     if count > len(shape):
-        raise invalid(f"argument `indices` of `{who}`", f"at most {len(shape)} positions each",
+        raise invalid(f"argument `indices` of `{who}`", f"at most {len(shape)} indices per entry",
                       f"{count}")
     where = tuple(at[..., i] for i in range(count))
     for positions, length in zip(where, shape, strict=False):
@@ -169,7 +172,7 @@ def _coordinates(at: Any, shape: Any, who: str) -> tuple[Any, ...]:
 
 
 def _batch(at: Any, count: int) -> tuple[Any, ...]:
-    """Positions along the leading axes, to stand beside `at`."""
+    """Indices along the leading axes, to broadcast with `at`."""
     return tuple(
         numpy.arange(at.shape[i]).reshape((-1,) + (1,) * (at.ndim - i - 1))
         for i in range(count)

@@ -1,9 +1,9 @@
-"""`tf.IndexedSlices`: some slices of a tensor along its first axis; and gradients in that form.
+"""`tf.IndexedSlices`: some slices of a tensor along its first axis; also as a form of gradient.
 
-The core's gradient of a lookup is an array with zeros where nothing was looked up. A tape of this
-door asks for another form where a source was looked up directly: the slices alone. It puts a step
-of its own in the place of the lookups' (`Sparse`), as an override of a gradient does, so nobody
-else sees or pays anything.
+The core's gradient of a lookup is a dense array with zeros where nothing was looked up. A tape of
+the TensorFlow front end returns only the slices for a source that was looked up directly: it
+replaces the VJP of the lookup with its own (`Sparse`), as a gradient override does. Other users
+of the core are not affected and pay nothing.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = ["IndexedSlices"]
 
 
 class IndexedSlices:
-    """The tensor that is 0 but for `values[i]`, which are added at place `indices[i]` of axis 0.
+    """A sparse tensor: zeros, with `values[i]` added at index `indices[i]` of the first axis.
 
-    dense_shape  the shape of that tensor, which `tf.convert_to_tensor` makes
+    dense_shape  the shape of the dense tensor that `tf.convert_to_tensor` returns
 
     >>> from pullback import tf
     >>> v = tf.Variable([[1.0], [2.0], [3.0]])
@@ -57,22 +57,22 @@ class IndexedSlices:
 
     @property
     def indices(self) -> Any:
-        """Where they stand along the first axis; a place may be there more than once."""
+        """Their indices along the first axis; an index may be repeated."""
         return self._indices
 
     @property
     def dense_shape(self) -> Any:
-        """The shape of the whole, as a tensor; None where it was not said."""
+        """The shape of the dense tensor, as a tensor; None if it was not given."""
         return self._dense_shape
 
     @property
     def dtype(self) -> DType:
-        """The type of the entries."""
+        """The dtype of the entries."""
         return self._values.dtype
 
     @property
     def shape(self) -> TensorShape:
-        """The shape of the whole; of its first axis unknown, where it was not said."""
+        """The shape of the dense tensor; without dense_shape, its first length is unknown."""
         if self._dense_shape is None:
             return TensorShape([None, *self._values.shape[1:]])
         return TensorShape(self._dense_shape.numpy().tolist())
@@ -81,13 +81,13 @@ class IndexedSlices:
         return self.with_values(-self._values)
 
     def with_values(self, values: Any) -> IndexedSlices:
-        """Other slices in the same places."""
+        """The same indices with other slices."""
         return IndexedSlices(values, self._indices, self._dense_shape)
 
     def _as_tensor(self) -> Any:
-        """The whole; equal places are added up."""
+        """The dense tensor; slices of a repeated index add up."""
         if self._dense_shape is None:
-            raise invalid("conversion of IndexedSlices to a tensor", "a dense_shape", "none")
+            raise invalid("conversion of IndexedSlices to a tensor", "a dense_shape", "None")
         zeros = ops.zeros(tuple(self.shape), dtype=self._values._data.dtype)
         return ops.add_at(wrap(Tensor, zeros._data), self._values, (self._indices._data,))
 
@@ -97,25 +97,25 @@ class IndexedSlices:
 
 
 def values_of(x: Any) -> Any:
-    """The entries of a tensor, or the slices of some, to take a norm of."""
+    """The entries of a tensor, or the slices of IndexedSlices, to compute a norm of."""
     return x.values if isinstance(x, IndexedSlices) else x
 
 
 # As gradients -----------------------------------------------------------------------------------
 
 _looked_up: WeakSet[Leaf] = WeakSet()
-"""Leaves of which slices were taken: only their gradients can be slices."""
+"""Leaves that were looked up: only their gradients can be IndexedSlices."""
 
 
 def looked_up(x: Any) -> None:
-    """Note that slices of a variable or a watched tensor are taken."""
+    """Record that slices of a variable or a watched tensor were looked up."""
     node = x._leaf if hasattr(x, "_leaf") else x._node
     if isinstance(node, Leaf):
         _looked_up.add(node)
 
 
 def slicewise(sources: Iterable[Any]) -> set[Node]:
-    """The leaves among some sources whose gradients may be slices."""
+    """The leaves among the sources whose gradients can be IndexedSlices."""
     if not _looked_up:
         return set()
     nodes = [s._leaf if hasattr(s, "_leaf") else s._node for s in sources]
@@ -127,10 +127,10 @@ def slicewise(sources: Iterable[Any]) -> set[Node]:
 
 
 class Slices:
-    """A cotangent in slices, which stays so as long as only slices are added to it."""
+    """A cotangent in slices; it stays sparse while only slices are added to it."""
 
     __slots__ = ("dtype", "parts", "shape")
-    __array_ufunc__ = None  # so that an array + slices comes here
+    __array_ufunc__ = None  # so that array + slices calls this class
 
     def __init__(self, parts: list[tuple[Any, Any]], shape: Any, dtype: Any) -> None:
         self.parts, self.shape, self.dtype = parts, shape, dtype
@@ -143,13 +143,13 @@ class Slices:
     __radd__ = __add__
 
     def added_to(self, dense: Any) -> Any:
-        """The sum with an array, or a tensor, of the whole shape."""
+        """The sum with a dense array or tensor."""
         for values, indices in self.parts:
             dense = OPS["add_at"](dense, values, index=(indices,))
         return dense
 
     def public(self) -> IndexedSlices:
-        """As people see it."""
+        """The public IndexedSlices."""
         values = [wrap(Tensor, v._data, v._node) if hasattr(v, "_node") else wrap(Tensor, v)
                   for v, _ in self.parts]
         places = [numpy.asarray(i) for _, i in self.parts]
@@ -162,7 +162,7 @@ class Slices:
 
 
 class Sparse:
-    """Rules of one pull that give some leaves slices; before them come those of overrides."""
+    """The VJPs of one pull that keep gradients sparse; gradient overrides take precedence."""
 
     def __init__(self, leaves: set[Node], others: Any) -> None:
         self._leaves, self._others = leaves, others
@@ -173,7 +173,7 @@ class Sparse:
             self._others.prepare(nodes)
 
     def __call__(self, node: Any, cls: type) -> Any:
-        """The operation to pull a node through in place of its own, or None."""
+        """The operation to use instead of the node's own, or None."""
         found = None if self._others is None else self._others(node, cls)
         if found is None and node.op.name == "take" and node.parents[0] in self._leaves and (
             node.attrs["axis"] == 0

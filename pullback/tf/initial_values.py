@@ -1,4 +1,4 @@
-"""Initializers: functions of a shape and a dtype that make the values variables begin with."""
+"""Initializers: callables that return a variable's initial value for a shape and a dtype."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
 
 
 class constant_initializer:
-    """A number in every entry, or an array of the very shape.
+    """A constant: one number for every entry, or an array of the given shape.
 
     >>> constant_initializer(2.0)([2]).numpy()
     array([2., 2.], dtype=float32)
@@ -25,7 +25,7 @@ class constant_initializer:
         self.value = value
 
     def __call__(self, shape: Any, dtype: Any = "float32", **options: Any) -> Any:
-        """The values of a shape and a dtype."""
+        """The initial value for a shape and a dtype."""
         from .convert import constant
 
         return constant(self.value, dtype, shape)
@@ -39,7 +39,7 @@ class zeros_initializer:
     """
 
     def __call__(self, shape: Any, dtype: Any = "float32", **options: Any) -> Any:
-        """The values of a shape and a dtype."""
+        """The initial value for a shape and a dtype."""
         return zeros(shape, dtype)
 
 
@@ -51,12 +51,12 @@ class ones_initializer:
     """
 
     def __call__(self, shape: Any, dtype: Any = "float32", **options: Any) -> Any:
-        """The values of a shape and a dtype."""
+        """The initial value for a shape and a dtype."""
         return fill(shape, array_dtype(dtype).type(1))
 
 
 class random_normal_initializer:
-    """Normal numbers; see `tf.random.normal`.
+    """Samples of a normal distribution; see `tf.random.normal`.
 
     >>> random_normal_initializer(stddev=0.1)([2]).shape
     TensorShape([2])
@@ -66,12 +66,12 @@ class random_normal_initializer:
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
     def __call__(self, shape: Any, dtype: Any = "float32", **options: Any) -> Any:
-        """The values of a shape and a dtype."""
+        """The initial value for a shape and a dtype."""
         return normal(shape, self.mean, self.stddev, dtype, self.seed)
 
 
 class random_uniform_initializer:
-    """Numbers between two bounds; see `tf.random.uniform`.
+    """Samples of a uniform distribution; see `tf.random.uniform`.
 
     >>> random_uniform_initializer()([2]).shape
     TensorShape([2])
@@ -81,5 +81,5 @@ class random_uniform_initializer:
         self.minval, self.maxval, self.seed = minval, maxval, seed
 
     def __call__(self, shape: Any, dtype: Any = "float32", **options: Any) -> Any:
-        """The values of a shape and a dtype."""
+        """The initial value for a shape and a dtype."""
         return uniform(shape, self.minval, self.maxval, dtype, self.seed)

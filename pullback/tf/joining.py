@@ -1,4 +1,4 @@
-"""Tensors joined, and taken apart."""
+"""Concatenating, stacking and splitting tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["concat", "meshgrid", "split", "stack", "unstack"]
 
 @checked
 def concat(values: Any, axis: Any, name: str = "concat") -> Any:
-    """Tensors one after the other along an axis.
+    """Concatenates tensors along an axis.
 
     >>> concat([[1.0], [2.0, 3.0]], 0).numpy()
     array([1., 2., 3.], dtype=float32)
@@ -28,7 +28,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Any:
 
 @checked
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
-    """Tensors of one shape along a new axis.
+    """Stacks tensors of one shape along a new axis.
 
     >>> stack([1.0, 2.0]).numpy()
     array([1., 2.], dtype=float32)
@@ -41,7 +41,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
 
 @checked
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
-    """The slices along an axis, without it.
+    """The slices along an axis, as a list; the axis is removed.
 
     >>> [x.numpy() for x in unstack([1.0, 2.0])]
     [np.float32(1.0), np.float32(2.0)]
@@ -58,7 +58,7 @@ def split(
     value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None,
     name: str = "split",
 ) -> list[Any]:
-    """Pieces along an axis: a number of equal ones, or of lengths of which one may be -1.
+    """Splits a tensor along an axis: equal pieces, or given lengths, one of which may be -1.
 
     >>> [x.shape for x in split([1.0, 2.0, 3.0], [1, -1])]
     [TensorShape([1]), TensorShape([2])]
@@ -75,7 +75,7 @@ def split(
 
 @checked
 def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[Any]:
-    """Coordinates of a grid from those of each axis.
+    """Coordinate grids from one vector of coordinates per axis.
 
     >>> [x.shape for x in meshgrid([1.0, 2.0], [1.0, 2.0, 3.0])]
     [TensorShape([3, 2]), TensorShape([3, 2])]

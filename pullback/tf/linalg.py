@@ -59,10 +59,10 @@ def matmul(
     b_is_sparse: bool = False, output_type: Any = None, grad_a: bool = False,
     grad_b: bool = False, name: str | None = None,
 ) -> Any:
-    """The product of matrices, or of stacks of them; either may be transposed or adjoint first.
+    """Matrix product, also of stacks; either operand may be transposed or conjugate-transposed.
 
-    The arguments behind `adjoint_b` are taken and change nothing.
-    Raises an `InvalidArgumentError` for vectors, for which there is `tf.linalg.matvec`.
+    The arguments after `adjoint_b` are accepted and ignored.
+    Raises an `InvalidArgumentError` for vectors: use `tf.linalg.matvec`.
 
     >>> matmul([[1.0, 2.0]], [[3.0, 4.0]], transpose_b=True).numpy()
     array([[11.]], dtype=float32)
@@ -83,7 +83,7 @@ def matvec(
     a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False,
     a_is_sparse: bool = False, b_is_sparse: bool = False, name: str | None = None,
 ) -> Any:
-    """The product of a matrix and a vector, or of stacks of them.
+    """Matrix-vector product, also of stacks.
 
     >>> matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()
     array([3., 7.], dtype=float32)
@@ -95,7 +95,7 @@ def matvec(
 
 @checked
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
-    """Σ over pairs of axes: so many last ones of a with the first of b, or two lists of them.
+    """Sums products over axes: the last `axes` axes of a with the first of b, or two lists.
 
     >>> tensordot([1.0, 2.0], [3.0, 4.0], 1).numpy()
     np.float32(11.0)
@@ -111,7 +111,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
 
 @checked
 def einsum(equation: str, *inputs: Any, optimize: str = "greedy", name: str | None = None) -> Any:
-    """Sums of products, written with a letter for each axis, such as "ij,jk->ik".
+    """Sum of products in Einstein notation, such as "ij,jk->ik".
 
     >>> einsum("ij,j->i", [[1.0, 2.0]], [3.0, 4.0]).numpy()
     array([11.], dtype=float32)
@@ -121,7 +121,7 @@ def einsum(equation: str, *inputs: Any, optimize: str = "greedy", name: str | No
 
 @checked
 def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
-    """The last two axes exchanged.
+    """Transposes the last two axes.
 
     >>> matrix_transpose([[1.0, 2.0]]).shape
     TensorShape([2, 1])
@@ -137,7 +137,7 @@ def norm(
 ) -> Any:
     """The norm of vectors along an axis, or of all entries; its gradient at 0 is 0.
 
-    ord   "euclidean" (or "fro", for a pair of axes too), or a positive number, or infinity
+    ord   "euclidean" (or "fro", also for a pair of axes), a positive number, or infinity
 
     >>> norm([3.0, 4.0]).numpy()
     np.float32(5.0)
@@ -156,7 +156,7 @@ def norm(
 
 @checked
 def band_part(input: Any, num_lower: int, num_upper: int, name: str | None = None) -> Any:
-    """A matrix with zeros but on so many diagonals below and above the main one; -1 is all.
+    """A band matrix: keeps `num_lower` and `num_upper` diagonals below and above the main; -1: all.
 
     >>> band_part([[1.0, 2.0], [3.0, 4.0]], 0, -1).numpy()
     array([[1., 2.],
@@ -171,7 +171,7 @@ def band_part(input: Any, num_lower: int, num_upper: int, name: str | None = Non
 @checked
 @whole
 def trace(x: Any, name: str | None = None) -> Any:
-    """The sum of the diagonal of a matrix, or of each of a stack.
+    """The trace of each matrix: the sum of its main diagonal.
 
     >>> trace([[1.0, 2.0], [3.0, 4.0]]).numpy()
     np.float32(5.0)
@@ -187,7 +187,7 @@ def trace(x: Any, name: str | None = None) -> Any:
 
 @checked
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """t, scaled down to a norm where its own (over all axes, or some) is larger.
+    """Scales t down to norm `clip_norm` if its norm (over all axes, or `axes`) is larger.
 
     >>> clip_by_norm([3.0, 4.0], 1.0).numpy()
     array([0.6, 0.8], dtype=float32)
@@ -200,7 +200,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
-    """The 2-norm of all entries of several tensors together; None counts nothing.
+    """The 2-norm of all entries of several tensors; None entries are skipped.
 
     >>> global_norm([[3.0], None, [4.0]]).numpy()
     np.float32(5.0)
@@ -212,7 +212,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
 def clip_by_global_norm(
     t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None
 ) -> tuple[list[Any], Any]:
-    """Tensors scaled down together so that their global norm is no larger, and the norm it was.
+    """Scales tensors by one factor so that their global norm is at most clip_norm; returns it too.
 
     >>> clipped, norm_before = clip_by_global_norm([[3.0], [4.0]], 1.0)
     >>> [t.numpy() for t in clipped], norm_before.numpy()

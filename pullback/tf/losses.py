@@ -1,4 +1,4 @@
-"""`tf.nn`'s losses, one number an example."""
+"""Losses of `tf.nn`; each returns one number per example."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 def sparse_softmax_cross_entropy_with_logits(
     labels: Any, logits: Any, name: str | None = None
 ) -> Any:
-    """-log(softmax(logits)[label]) for each example, from labels that are integers.
+    """Cross entropy of logits and integer labels: -log(softmax(logits)[label]) per example.
 
     >>> sparse_softmax_cross_entropy_with_logits(labels=[0], logits=[[0.0, 0.0]]).numpy()
     array([0.6931472], dtype=float32)
@@ -35,7 +35,7 @@ def sparse_softmax_cross_entropy_with_logits(
 def softmax_cross_entropy_with_logits(
     labels: Any, logits: Any, axis: int = -1, name: str | None = None
 ) -> Any:
-    """-Σ labels · log(softmax(logits)) for each example; both have gradients.
+    """Cross entropy per example: -Σ labels · log(softmax(logits)); labels and logits get gradients.
 
     >>> softmax_cross_entropy_with_logits(labels=[[0.5, 0.5]], logits=[[0.0, 0.0]]).numpy()
     array([0.6931472], dtype=float32)
@@ -48,7 +48,7 @@ def softmax_cross_entropy_with_logits(
 def sigmoid_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Any:
-    """-t log(p) - (1 - t) log(1 - p) with p = sigmoid(logits), with no overflow.
+    """-t log(p) - (1 - t) log(1 - p) with p = sigmoid(logits), computed without overflow.
 
     >>> sigmoid_cross_entropy_with_logits(labels=[1.0], logits=[0.0]).numpy()
     array([0.6931472], dtype=float32)
@@ -61,7 +61,7 @@ def sigmoid_cross_entropy_with_logits(
 
 
 def l2_loss(t: Any, name: str | None = None) -> Any:
-    """Σ t² / 2.
+    """Half the squared 2-norm: Σ t² / 2.
 
     >>> l2_loss([3.0, 4.0]).numpy()
     np.float32(12.5)
@@ -74,7 +74,7 @@ def l2_loss(t: Any, name: str | None = None) -> Any:
 def weighted_cross_entropy_with_logits(
     labels: Any, logits: Any, pos_weight: Any, name: str | None = None
 ) -> Any:
-    """`sigmoid_cross_entropy_with_logits`, with the first part, of positive labels, weighted.
+    """`sigmoid_cross_entropy_with_logits` with a weight on the positive labels' term.
 
     >>> weighted_cross_entropy_with_logits([1.0], [0.0], 2.0).numpy()
     array([1.3862944], dtype=float32)
@@ -88,9 +88,9 @@ def weighted_cross_entropy_with_logits(
 def log_poisson_loss(
     targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
 ) -> Any:
-    """exp(c) - t c for the logarithm c of a rate and a count t.
+    """Poisson loss: exp(c) - t c, with the log of the rate c and the count t.
 
-    compute_full_loss  add Stirling's approximation of log t!, which does not depend on c, for t > 1
+    compute_full_loss  for t > 1 add Stirling's approximation of log t!, which does not depend on c
 
     >>> log_poisson_loss([1.0], [0.0]).numpy()
     array([1.], dtype=float32)

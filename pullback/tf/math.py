@@ -1,4 +1,4 @@
-"""`tf.math`: functions of entries, comparisons, reductions and running sums."""
+"""`tf.math`: element-wise functions, comparisons, reductions and cumulative sums."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ __all__ = [
     "xlog1py", "xlogy", "zero_fraction", "zeta",
 ]
 
-# Functions of one tensor --------------------------------------------------------------------
+# Functions of one tensor ----------------------------------------------------------------------
 
 abs = unary("abs", "fci")
 negative = unary("negative", "fci")
@@ -103,7 +103,7 @@ angle = unary("angle", "fc")
 is_nan, is_inf, is_finite = unary("isnan", "f"), unary("isinf", "f"), unary("isfinite", "f")
 logical_not = unary("logical_not", "b")
 
-# Functions of two ---------------------------------------------------------------------------
+# Functions of two tensors ---------------------------------------------------------------------
 
 add, subtract, multiply = (binary(f) for f in (strict.add, strict.subtract, strict.multiply))
 divide = truediv = binary(strict.divide)
@@ -131,7 +131,7 @@ logical_xor = _logical("logical_xor", strict.logical_xor)
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Any:
-    """(x - y)².
+    """(x - y)², element-wise.
 
     >>> squared_difference(3.0, 1.0).numpy()
     np.float32(4.0)
@@ -140,7 +140,7 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
-    """x / y, and 0 where y is 0; its gradients are 0 there too.
+    """x / y, but 0 where y is 0; the gradients are also 0 there.
 
     >>> divide_no_nan([1.0, 2.0], [0.0, 4.0]).numpy()
     array([0. , 0.5], dtype=float32)
@@ -151,7 +151,7 @@ def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
-    """x · y, and 0 where y is 0 even if x is infinite or NaN.
+    """x · y, but 0 where y is 0, even if x is infinite or NaN.
 
     >>> multiply_no_nan(float("inf"), 0.0).numpy()
     np.float32(0.0)
@@ -162,7 +162,7 @@ def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def xlogy(x: Any, y: Any, name: str | None = None) -> Any:
-    """x · log(y), and 0 where x is 0.
+    """x · log(y), but 0 where x is 0.
 
     >>> xlogy(0.0, 0.0).numpy()
     np.float32(0.0)
@@ -172,7 +172,7 @@ def xlogy(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Any:
-    """The sum of tensors of one shape and dtype.
+    """The sum of a list of tensors of one shape and dtype.
 
     >>> add_n([1.0, 2.0, 3.0]).numpy()
     np.float32(6.0)
@@ -181,13 +181,13 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Any:
     total = first if rest else ops.identity(first)
     for x in rest:
         if x.shape != first.shape:
-            raise invalid("`add_n`", f"tensors of one shape, here {first.shape}", f"{x.shape}")
+            raise invalid("`add_n`", f"tensors of one shape, as {first.shape}", f"{x.shape}")
         total = strict.add(total, x)
     return total
 
 
 def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Any:
-    """The polynomial with these coefficients (of the highest power first) at x.
+    """Evaluates a polynomial at x; coeffs begin with the highest power.
 
     >>> polyval([1.0, 0.0, 2.0], 3.0).numpy()
     np.float32(11.0)
@@ -202,7 +202,7 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Any:
 
 
 def _reduction(name: str, core: str, kinds: str) -> Callable[..., Any]:
-    """A reduction over an axis, several, or all."""
+    """A reduction over one axis, several axes, or all."""
     function = OPS[core]
 
     def call(
@@ -217,7 +217,7 @@ def _reduction(name: str, core: str, kinds: str) -> Callable[..., Any]:
 
 
 def _total(name: str, core: str) -> Callable[..., Any]:
-    """A sum or product, in the dtype of the entries also for small integers."""
+    """A sum or product that keeps the dtype of the entries, also for small integers."""
     function = OPS[core]
 
     def call(
@@ -244,7 +244,7 @@ _mean = _reduction("reduce_mean", "mean", "fc")
 def reduce_mean(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """The arithmetic mean over an axis, several, or all; of integers an integer, towards 0.
+    """The mean over one axis, several axes, or all; for integers an integer, rounded towards 0.
 
     >>> reduce_mean([[1.0, 2.0], [3.0, 5.0]], axis=0).numpy()
     array([2. , 3.5], dtype=float32)
@@ -262,7 +262,7 @@ def count_nonzero(
     input: Any, axis: Any = None, keepdims: bool = False, dtype: Any = "int64",
     name: str | None = None,
 ) -> Any:
-    """How many entries are not zero over an axis, several, or all.
+    """The number of nonzero entries along one axis, several axes, or all.
 
     >>> count_nonzero([1.0, 0.0, 2.0]).numpy()
     np.int64(2)
@@ -271,7 +271,7 @@ def count_nonzero(
     return ops.astype(count, array_dtype(dtype))
 
 
-# Running sums -------------------------------------------------------------------------------
+# Cumulative sums ------------------------------------------------------------------------------
 
 
 def _running(name: str, core: str) -> Callable[..., Any]:
@@ -318,7 +318,7 @@ argmax, argmin = _extreme("argmax"), _extreme("argmin")
 
 
 class TopKV2(NamedTuple):
-    """The largest entries and where they are."""
+    """The largest entries and their indices."""
 
     values: Any
     indices: Any
@@ -329,7 +329,7 @@ def top_k(
     input: Any, k: int = 1, sorted: bool = True, index_type: Any = "int32",
     name: str | None = None,
 ) -> TopKV2:
-    """The k largest entries of the last axis, in falling order, and their positions.
+    """The k largest entries along the last axis, in descending order, and their indices.
 
     >>> top_k([1.0, 3.0, 2.0], 2).values.numpy()
     array([3., 2.], dtype=float32)
@@ -338,12 +338,12 @@ def top_k(
     return TopKV2(values, ops.astype(indices, array_dtype(index_type)))
 
 
-# Bounds -------------------------------------------------------------------------------------
+# Clipping and scaling -------------------------------------------------------------------------
 
 
 @checked
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """t brought between two bounds; its derivative is 1 between them and at them, 0 outside.
+    """Clips t to [min, max]; the derivative is 1 inside and at the bounds, 0 outside.
 
     >>> clip_by_value([-3.0, 0.5, 3.0], -1.0, 1.0).numpy()
     array([-1. ,  0.5,  1. ], dtype=float32)
@@ -356,7 +356,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 @checked
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Any:
-    """x / √max(Σ x², epsilon), the sum over an axis, several, or all.
+    """x / √max(Σ x², epsilon), with the sum over one axis, several axes, or all.
 
     >>> l2_normalize([3.0, 4.0]).numpy()
     array([0.6, 0.8], dtype=float32)
@@ -367,7 +367,7 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | N
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Any:
-    """real + i · imag.
+    """The complex tensor real + i · imag.
 
     >>> complex(1.0, 2.0).dtype
     tf.complex64

@@ -1,4 +1,4 @@
-"""`tf.Module`: an object that knows the variables and modules it holds."""
+"""`tf.Module`: an object that collects the variables and modules in its attributes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Module"]
 
 
 class Module:
-    """A base class: variables in its attributes, and in those of modules there, are found.
+    """Base class that finds the variables and modules in its attributes, recursively.
 
     >>> from pullback import tf
     >>> class Dense(tf.Module):
@@ -29,17 +29,17 @@ class Module:
     def __init__(self, name: str | None = None) -> None:
         self._name = name or re.sub(r"(?<=.)([A-Z])", r"_\1", type(self).__name__).lower()
         if not self._name.isidentifier():
-            raise ArgumentError("argument `name` of tf.Module", "a name of Python's", repr(name))
+            raise ArgumentError("argument `name` of tf.Module", "a Python identifier", repr(name))
         self._scope = name_scope(scoped(self._name) + "/")
 
     @property
     def name(self) -> str:
-        """Its name; that of the class, in lower case, unless another was given."""
+        """The module's name; by default the class name in lower case."""
         return self._name
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """All variables, by the names of the attributes that hold them."""
+        """All variables, sorted by the names of the attributes that hold them."""
         return tuple(v for v in self._parts() if isinstance(v, Variable))
 
     @property
@@ -54,12 +54,12 @@ class Module:
 
     @property
     def submodules(self) -> tuple[Module, ...]:
-        """All modules inside."""
+        """All modules in the attributes, recursively."""
         return tuple(m for m in self._parts() if isinstance(m, Module))
 
     @property
     def name_scope(self) -> name_scope:
-        """A block in which variables' names begin with the module's."""
+        """A context manager in which variable names begin with the module's name."""
         return self._scope
 
     @classmethod
@@ -74,7 +74,7 @@ class Module:
         return call
 
     def _parts(self) -> list[Any]:
-        """Variables and modules: its own first, then those of the modules, each once."""
+        """Variables and modules: the module's own first, then its submodules', each once."""
         found: list[Any] = []
         seen = {id(self)}
         modules: list[Module] = [self]

@@ -1,4 +1,4 @@
-"""`tf.nest`: nested structures of lists, tuples and dictionaries."""
+"""`tf.nest`: nested structures (pytrees) of lists, tuples and dictionaries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pa
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """The leaves in order, dictionaries by their keys.
+    """The leaves in order; dictionaries in the order of their sorted keys.
 
     >>> flatten({"b": 1, "a": [2, 3]})
     [2, 3, 1]
@@ -21,7 +21,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
 
 def is_nested(structure: Any) -> bool:
-    """Whether something is a list, a tuple or a dictionary.
+    """True for a list, a tuple or a dictionary.
 
     >>> is_nested([1]), is_nested(1)
     (True, False)
@@ -32,7 +32,7 @@ def is_nested(structure: Any) -> bool:
 def pack_sequence_as(
     structure: Any, flat_sequence: Any, expand_composites: bool = False
 ) -> Any:
-    """A flat list in the nesting of a structure.
+    """Packs a flat list into the given structure.
 
     >>> pack_sequence_as({"b": 0, "a": [0, 0]}, [1, 2, 3])
     {'b': 3, 'a': [1, 2]}
@@ -40,12 +40,14 @@ def pack_sequence_as(
     flat, rebuild = trees.flatten(structure)
     values = list(flat_sequence)
     if len(values) != len(flat):
-        raise ArgumentError("tf.nest.pack_sequence_as", f"{len(flat)} leaves", f"{len(values)}")
+        raise ArgumentError(
+            "tf.nest.pack_sequence_as", f"{len(flat)} leaves", f"{len(values)} leaves"
+        )
     return rebuild(values)
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **keywords: Any) -> Any:
-    """A function applied to the leaves that stand at one place, in the structures' nesting.
+    """Applies a function to corresponding leaves; returns the same structure.
 
     >>> map_structure(lambda a, b: a + b, [1, (2,)], [10, (20,)])
     [11, (22,)]
@@ -60,7 +62,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, **keywords: Any) ->
 def assert_same_structure(
     nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Raise an `ArgumentError` (a `ValueError`) unless two structures are nested alike.
+    """Raise an `ArgumentError` (a `ValueError`) unless two structures match.
 
     >>> assert_same_structure([1, 2], [3, 4])
     """

@@ -1,4 +1,4 @@
-"""`tf.nn`: activations, losses, convolutions, pools and normalising, channels last."""
+"""`tf.nn`: activations, losses, convolutions, pooling and normalization; channels last."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ __all__ = [
     "weighted_cross_entropy_with_logits", "weighted_moments", "zero_fraction",
 ]
 
-# Normalising, dropping, looking up ----------------------------------------------------------
+# Normalization, dropout, embeddings -----------------------------------------------------------
 
 
 @checked
 def bias_add(
     value: Any, bias: Any, data_format: str | None = None, name: str | None = None
 ) -> Any:
-    """value + bias, one number a channel: on the last axis, or the second for "NC…".
+    """Adds a bias, one number per channel: on the last axis, or the second for "NC…".
 
     >>> bias_add([[1.0, 2.0]], [10.0, 20.0]).numpy()
     array([[11., 22.]], dtype=float32)
@@ -99,7 +99,7 @@ def bias_add(
     x, b = matched("bias_add", value, bias)
     first = data_format is not None and data_format.startswith("NC")
     if b.ndim != 1 or x.shape[1 if first else -1] not in (b.shape[0], None):
-        raise invalid("argument `bias` of `bias_add`", "one number a channel", f"shape {b.shape}")
+        raise invalid("argument `bias` of `bias_add`", "one number per channel", f"shape {b.shape}")
     return x + (ops.reshape(b, (-1,) + (1,) * (x.ndim - 2)) if first else b)
 
 
@@ -107,7 +107,7 @@ def bias_add(
 def moments(
     x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Any, Any]:
-    """The mean and the variance (of the population) over some axes.
+    """The mean and the (population) variance over the given axes.
 
     >>> [m.numpy() for m in moments([1.0, 3.0], [0])]
     [np.float32(2.0), np.float32(1.0)]
@@ -122,7 +122,7 @@ def batch_normalization(
     x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: float,
     name: str | None = None,
 ) -> Any:
-    """(x - mean) / √(variance + ε) · scale + offset; scale and offset may be None.
+    """Batch normalization: (x - mean) / √(variance + ε) · scale + offset; either may be None.
 
     >>> batch_normalization([3.0], [1.0], [4.0], None, [2.0], 0.0).numpy()
     array([2.], dtype=float32)
@@ -139,9 +139,9 @@ def batch_normalization(
 def dropout(
     x: Any, rate: Any, noise_shape: Any = None, seed: Any = None, name: str | None = None
 ) -> Any:
-    """x with entries set to 0 with a probability and the others divided by the rest of it.
+    """Dropout: sets entries to 0 with probability `rate` and scales the others by 1 / (1 - rate).
 
-    noise_shape  one decision for all entries along the axes on which it is 1
+    noise_shape  the shape of the mask; along axes of length 1, all entries share one decision
 
     >>> dropout([1.0, 2.0], rate=0.0).numpy()
     array([1., 2.], dtype=float32)
@@ -158,7 +158,7 @@ def dropout(
 
 @checked
 def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> Any:
-    """The row of a table for each integer, in the integers' shape, at most of a norm.
+    """Looks up the rows of a table for integer ids; max_norm limits the rows' norms.
 
     >>> embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1]).numpy()
     array([[3., 4.]], dtype=float32)

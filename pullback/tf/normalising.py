@@ -1,4 +1,4 @@
-"""Means and variances in other ways: `tf.nn.weighted_moments` and its kin."""
+"""Other forms of moments and normalization: `tf.nn.weighted_moments` and related functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 def weighted_moments(
     x: Any, axes: Any, frequency_weights: Any, keepdims: bool = False, name: str | None = None
 ) -> tuple[Any, Any]:
-    """The mean and the variance over some axes, of entries that count more or less.
+    """The weighted mean and variance over the given axes.
 
     >>> [m.numpy() for m in weighted_moments([1.0, 5.0], [0], [3.0, 1.0])]
     [np.float32(2.0), np.float32(3.0)]
@@ -44,7 +44,7 @@ def weighted_moments(
 def sufficient_statistics(
     x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Any, Any, Any, Any]:
-    """The number of entries, Σ (x - shift), Σ (x - shift)² and the shift, over some axes.
+    """The count, Σ (x - shift), Σ (x - shift)² and the shift, over the given axes.
 
     >>> [None if s is None else s.numpy() for s in sufficient_statistics([1.0, 3.0], [0])]
     [np.float32(2.0), np.float32(4.0), np.float32(10.0), None]
@@ -63,7 +63,7 @@ def sufficient_statistics(
 def normalize_moments(
     counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
 ) -> tuple[Any, Any]:
-    """The mean and the variance from what `sufficient_statistics` returns.
+    """The mean and the variance from the results of `sufficient_statistics`.
 
     >>> [m.numpy() for m in normalize_moments(2.0, 4.0, 10.0, None)]
     [np.float32(2.0), np.float32(1.0)]
@@ -96,7 +96,7 @@ def local_response_normalization(
     input: Any, depth_radius: int = 5, bias: float = 1, alpha: float = 1, beta: float = 0.5,
     name: str | None = None,
 ) -> Any:
-    """x / (bias + alpha Σ x²)^beta, the sum over so many neighbours among the last axis.
+    """Local response normalization: x / (bias + alpha Σ x²)^beta, summed over adjacent channels.
 
     >>> local_response_normalization([[[[3.0]]]], bias=0.0).numpy().ravel()
     array([1.], dtype=float32)

@@ -1,4 +1,4 @@
-"""`tf.nn`'s pools, and blocks moved between space and channels; channels last."""
+"""Pooling of `tf.nn`, and space-to-depth conversions; channels last by default."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def _pool_function(name: str, d: int | None) -> Any:
 
     call.__name__ = call.__qualname__ = name
     what = (
-        "The largest entry of each window; of equal ones the first receives the gradient"
-        if largest else "The mean of each window, of the entries that are there"
+        "The maximum of each window; among equal entries the first receives the gradient"
+        if largest else "The mean of each window; padding is not counted"
     )
     call.__doc__ = (
-        f"{what}.\n\nksize, strides  one number, one a spatial axis, or one an axis\n"
-        'padding         "SAME", "VALID", or a pair an axis'
+        f"{what}.\n\nksize, strides  one int, one per spatial axis, or one per axis\n"
+        'padding         "SAME", "VALID", or one pair per axis'
     )
     return checked(call)
 
@@ -82,7 +82,7 @@ def pool(
     input: Any, window_shape: Any, pooling_type: str, strides: Any = None, padding: Any = "VALID",
     data_format: str | None = None, dilations: Any = None, name: str | None = None,
 ) -> Any:
-    """`max_pool` or `avg_pool`, by its name, with windows whose entries may lie apart.
+    """`max_pool` or `avg_pool`, chosen by name; the windows may be dilated.
 
     pooling_type  "MAX" or "AVG"
 
@@ -101,7 +101,7 @@ def pool(
 def space_to_depth(
     input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
 ) -> Any:
-    """Blocks of images as channels: (n, h, w, c) becomes (n, h/b, w/b, b² c).
+    """Moves spatial blocks to channels: (n, h, w, c) becomes (n, h/b, w/b, b² c).
 
     >>> space_to_depth([[[[1.0], [2.0]], [[3.0], [4.0]]]], 2).numpy().ravel()
     array([1., 2., 3., 4.], dtype=float32)
@@ -110,7 +110,7 @@ def space_to_depth(
     x = x if data_format == "NHWC" else ops.permute_dims(x, (0, 2, 3, 1))
     n, h, w, c = x.shape
     if h % b or w % b:
-        raise invalid("`space_to_depth`", f"height and width in blocks of {b}", f"{h} and {w}")
+        raise invalid("`space_to_depth`", f"a height and width divisible by {b}", f"{h} and {w}")
     parts = ops.reshape(x, (n, h // b, b, w // b, b, c))
     out = ops.reshape(ops.permute_dims(parts, (0, 1, 3, 2, 4, 5)), (n, h // b, w // b, b * b * c))
     return out if data_format == "NHWC" else ops.permute_dims(out, (0, 3, 1, 2))
@@ -121,7 +121,7 @@ def space_to_depth(
 def depth_to_space(
     input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
 ) -> Any:
-    """Channels as blocks of images: what `space_to_depth` did, undone.
+    """Moves channels to spatial blocks: the inverse of `space_to_depth`.
 
     >>> depth_to_space([[[[1.0, 2.0, 3.0, 4.0]]]], 2).shape
     TensorShape([1, 2, 2, 1])
@@ -130,7 +130,9 @@ def depth_to_space(
     x = x if data_format == "NHWC" else ops.permute_dims(x, (0, 2, 3, 1))
     n, h, w, c = x.shape
     if c % (b * b):
-        raise invalid("`depth_to_space`", f"a multiple of {b * b} channels", f"{c}")
+        raise invalid(
+            "`depth_to_space`", f"a number of channels divisible by {b * b}", f"{c} channels"
+        )
     parts = ops.reshape(x, (n, h, w, b, b, c // (b * b)))
     out = ops.reshape(ops.permute_dims(parts, (0, 1, 3, 2, 4, 5)), (n, h * b, w * b, c // (b * b)))
     return out if data_format == "NHWC" else ops.permute_dims(out, (0, 3, 1, 2))

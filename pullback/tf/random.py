@@ -1,6 +1,6 @@
-"""`tf.random`: random tensors, from one default generator or from generators of one's own.
+"""`tf.random`: random tensors from the default generator or from generators that you create.
 
-Numbers differ from TensorFlow's for the same seed; the distributions are the same.
+For the same seed the numbers differ from TensorFlow's; the distributions are the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Generator:
-    """A stream of random numbers of its own, made by `from_seed` or `from_non_deterministic_state`.
+    """A random number generator; created by `from_seed` or `from_non_deterministic_state`.
 
     >>> from pullback import tf
     >>> one, other = tf.random.Generator.from_seed(1), tf.random.Generator.from_seed(1)
@@ -41,12 +41,12 @@ class Generator:
 
     @classmethod
     def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
-        """The stream of a seed."""
+        """A generator with the given seed."""
         return cls(_core.Generator(_seed(seed)))
 
     @classmethod
     def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
-        """A stream that is different each time."""
+        """A generator with an unpredictable seed."""
         return cls(_core.Generator())
 
     def split(self, count: int = 1) -> list[Generator]:
@@ -57,26 +57,26 @@ class Generator:
         self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32,
         name: str | None = None,
     ) -> Any:
-        """Normal numbers; gradients reach `mean` and `stddev`."""
+        """Samples of a normal distribution; gradients reach `mean` and `stddev`."""
         return _normal(self._core, shape, mean, stddev, dtype)
 
     def uniform(
         self, shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32,
         name: str | None = None,
     ) -> Any:
-        """Numbers from [minval, maxval); integers need maxval, else it is 1."""
+        """Uniform samples from [minval, maxval); integers require maxval, else it defaults to 1."""
         return _uniform(self._core, shape, minval, maxval, dtype)
 
     def truncated_normal(
         self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32,
         name: str | None = None,
     ) -> Any:
-        """Normal numbers no further than two standard deviations from the mean."""
+        """Normal samples, truncated to two standard deviations from the mean."""
         return _truncated(self._core, shape, mean, stddev, dtype)
 
 
 def set_seed(seed: Any) -> None:
-    """Start the default generator's stream of a seed.
+    """Set the seed of the default generator.
 
     >>> from pullback import tf
     >>> tf.random.set_seed(0)
@@ -92,7 +92,7 @@ def normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Normal numbers; gradients reach `mean` and `stddev`.
+    """Samples of a normal distribution; gradients reach `mean` and `stddev`.
 
     >>> normal((2, 3)).shape
     TensorShape([2, 3])
@@ -104,7 +104,7 @@ def uniform(
     shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Numbers from [minval, maxval); integers need maxval, else it is 1.
+    """Uniform samples from [minval, maxval); integers require maxval, else it defaults to 1.
 
     >>> uniform([2], 3, 4, "int32").numpy()
     array([3, 3], dtype=int32)
@@ -116,7 +116,7 @@ def truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Normal numbers no further than two standard deviations from the mean.
+    """Normal samples, truncated to two standard deviations from the mean.
 
     >>> bool(abs(truncated_normal([100]).numpy()).max() <= 2)
     True
@@ -128,7 +128,7 @@ def stateless_normal(
     shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32,
     name: str | None = None, alg: Any = None,
 ) -> Any:
-    """Normal numbers that depend on the seed (two integers) alone.
+    """Normal samples that depend only on the seed (two ints).
 
     >>> from pullback import tf
     >>> a, b = (tf.random.stateless_normal([2], seed=[1, 2]) for _ in range(2))
@@ -143,7 +143,7 @@ def stateless_uniform(
     shape: Any, seed: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32,
     name: str | None = None, alg: Any = None,
 ) -> Any:
-    """Numbers from [minval, maxval) that depend on the seed (two integers) alone.
+    """Uniform samples from [minval, maxval) that depend only on the seed (two ints).
 
     >>> stateless_uniform([2], [1, 2]).shape
     TensorShape([2])
@@ -153,7 +153,7 @@ def stateless_uniform(
 
 
 def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Any:
-    """The parts along the first axis in a random order, which no gradient goes through.
+    """Shuffles a tensor along its first axis; no gradient flows through it.
 
     >>> sorted(shuffle([1, 2, 3]).numpy().tolist())
     [1, 2, 3]
@@ -166,7 +166,7 @@ def _from(seed: Any) -> _core.Generator:
 
 
 def _seed(seed: Any) -> int:
-    """One integer of one or two of any sign."""
+    """One int from one or two ints of any sign."""
     numbers = numpy.asarray(raw(seed)).reshape(-1).tolist()
     return sum((int(n) % 2**64) << (64 * i) for i, n in enumerate(numbers))
 
@@ -210,7 +210,7 @@ def _truncated(core: _core.Generator, shape: Any, mean: Any, stddev: Any, dtype:
 
 @contextmanager
 def _outside() -> Iterator[None]:
-    """Draw as if there were no map: one array, and not one for each entry."""
+    """Draw samples as if outside vectorized_map: one array, not one per example."""
     token = batching.enter(())
     try:
         yield
@@ -218,7 +218,7 @@ def _outside() -> Iterator[None]:
         batching.leave(token)
 
 
-from .sampling import categorical as categorical  # noqa: E402  # it is made of what is above
+from .sampling import categorical as categorical  # noqa: E402  # uses names defined above
 from .sampling import fold_in as fold_in  # noqa: E402
 from .sampling import get_global_generator as get_global_generator  # noqa: E402
 from .sampling import set_global_generator as set_global_generator  # noqa: E402

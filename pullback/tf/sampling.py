@@ -1,4 +1,4 @@
-"""Seeds made of seeds, and draws from classes."""
+"""Operations on seeds, and samples of categorical distributions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _global: list[Generator | None] = [None]
 
 
 def get_global_generator() -> Generator:
-    """The generator that everybody shares, made when it is first asked for."""
+    """The global generator, created on first use."""
     found = _global[0]
     if found is None:
         found = _global[0] = Generator(_core.default_generator())
@@ -40,14 +40,14 @@ def get_global_generator() -> Generator:
 
 
 def set_global_generator(generator: Generator) -> None:
-    """Put another generator in the place of the one that everybody shares."""
+    """Replace the global generator."""
     _global[0] = generator
 
 
 def categorical(
     logits: Any, num_samples: Any, dtype: Any = None, seed: Any = None, name: str | None = None
 ) -> Any:
-    """Classes drawn for each row, with probabilities softmax(logits).
+    """Samples class indices for each row, with probabilities softmax(logits).
 
     >>> categorical([[0.0, -1000.0]], 3).numpy()
     array([[0, 0, 0]])
@@ -60,7 +60,7 @@ def categorical(
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = "int64", name: str | None = None
 ) -> Any:
-    """`categorical`, from a seed (two integers) alone.
+    """`categorical`, with samples that depend only on the seed (two ints).
 
     >>> stateless_categorical([[0.0, -1000.0]], 3, [1, 2]).numpy()
     array([[0, 0, 0]])
@@ -73,7 +73,7 @@ def stateless_categorical(
 def _rows(logits: Any) -> Any:
     x = operand(logits, "f", "categorical")
     if x.ndim != 2:
-        raise invalid("argument `logits` of `categorical`", "a row an example", f"shape {x.shape}")
+        raise invalid("argument `logits` of `categorical`", "a row per example", f"shape {x.shape}")
     return x
 
 
@@ -87,7 +87,7 @@ def stateless_truncated_normal(
     shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32",
     name: str | None = None, alg: Any = None,
 ) -> Any:
-    """Normal numbers no further than two standard deviations away, from a seed alone.
+    """Truncated normal samples (two standard deviations) that depend only on the seed.
 
     >>> bool(abs(stateless_truncated_normal([100], [1, 2]).numpy()).max() <= 2)
     True
@@ -97,7 +97,7 @@ def stateless_truncated_normal(
 
 
 def split(seed: Any, num: int = 2, alg: Any = None) -> Any:
-    """Seeds (rows of two integers) made of one, for streams that have nothing in common.
+    """Splits one seed into `num` seeds (rows of two ints) for independent streams.
 
     >>> split([1, 2], 3).shape
     TensorShape([3, 2])
@@ -106,7 +106,7 @@ def split(seed: Any, num: int = 2, alg: Any = None) -> Any:
 
 
 def fold_in(seed: Any, data: Any, alg: Any = None) -> Any:
-    """A seed made of one and a number.
+    """A new seed from a seed and an int.
 
     >>> bool((fold_in([1, 2], 3) == fold_in([1, 2], 3)).numpy().all())
     True

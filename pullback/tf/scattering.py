@@ -1,4 +1,4 @@
-"""Tensors with entries changed at positions along their first axes."""
+"""Tensors with entries updated at indices into their first axes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_
 def tensor_scatter_nd_sub(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> Any:
-    """The tensor with updates subtracted at positions; from those named twice, both.
+    """Subtracts updates from a tensor at indices; updates for a repeated index add up.
 
     >>> tensor_scatter_nd_sub([0.0, 0.0], [[1]], [5.0]).numpy()
     array([ 0., -5.], dtype=float32)
@@ -46,7 +46,7 @@ def _extreme(
         return choose(x, ops.reshape(given, tuple(x.shape)))
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"The tensor with the {what} of an entry and its updates at positions."
+    call.__doc__ = f"The tensor with the {what} of each indexed entry and its updates."
     return checked(whole(call))
 
 

@@ -1,4 +1,4 @@
-"""Blocks that TensorFlow has: names, devices, orders. Only names change anything here."""
+"""TensorFlow's scopes: names, devices, control dependencies. Only name scopes have an effect."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _scope: ContextVar[str] = ContextVar("pullback_tf_name_scope", default="")
 
 
 class name_scope:
-    """A block in which the names of new variables begin with a name and `/`.
+    """A context manager that prefixes the names of new variables with a name and `/`.
 
-    A name that ends with `/` is taken as it is, and not put behind those of the blocks around.
+    A name that ends with `/` is absolute: the enclosing scopes' names are not prepended.
 
     >>> from pullback import tf
     >>> with tf.name_scope("layer") as scope:
@@ -37,7 +37,7 @@ class name_scope:
 
     @property
     def name(self) -> str:
-        """The name it was given."""
+        """The name as given."""
         return self._name
 
     def __enter__(self) -> str:
@@ -52,12 +52,12 @@ class name_scope:
 
 
 def scoped(name: str) -> str:
-    """A name behind those of the blocks around."""
+    """A name, prefixed with the names of the enclosing scopes."""
     return _scope.get() + name
 
 
 def get_current_name_scope() -> str:
-    """The names of the blocks around, with `/` between them.
+    """The names of the enclosing scopes, joined by `/`.
 
     >>> get_current_name_scope()
     ''
@@ -66,7 +66,7 @@ def get_current_name_scope() -> str:
 
 
 def device(device_name: Any) -> AbstractContextManager[None]:
-    """A block that changes nothing: arrays are where their library puts them.
+    """A context manager without effect: the array library places arrays.
 
     >>> with device("/CPU:0"):
     ...     pass
@@ -75,7 +75,7 @@ def device(device_name: Any) -> AbstractContextManager[None]:
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """A block that changes nothing: what has effects runs in the order it was written in.
+    """A context manager without effect: side effects run in program order.
 
     >>> with control_dependencies([]):
     ...     pass
@@ -85,7 +85,7 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """A block whose operations run at once, also inside of a function that is traced.
+    """A context manager in which operations run eagerly, even inside a traced function.
 
     >>> with init_scope():
     ...     pass

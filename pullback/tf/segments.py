@@ -1,4 +1,4 @@
-"""Sums, means and extremes over segments: entries along the first axis with one number each."""
+"""Reductions over segments: entries along the first axis that have the same segment id."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ __all__ = [
 
 
 def _numbers(data: Any, ids: Any, count: Any, who: str) -> tuple[Any, Any, int]:
-    """The data with one axis for the segments' numbers, the numbers, and how many there are."""
+    """The data with one axis for the segments, the segment ids, and the number of segments."""
     x, at = operand(data), operand(ids, "iu", who)._data
     if tuple(x.shape[: at.ndim]) != at.shape:
         raise invalid(f"argument `segment_ids` of `{who}`",
-                      f"a shape that {x.shape} begins with", f"{at.shape}")
+                      f"a shape that is a prefix of {x.shape}", f"{at.shape}")
     flat = at.reshape(-1)
     if count is None:
         if at.ndim != 1 or (flat.size and ((numpy.diff(flat) < 0).any() or flat[0] < 0)):
-            raise invalid(f"argument `segment_ids` of `{who}`", "numbers in rising order",
+            raise invalid(f"argument `segment_ids` of `{who}`", "segment ids in ascending order",
                           f"{at}", f"tf.math.unsorted_{who}")
         count = int(flat[-1]) + 1 if flat.size else 0
     count = int(raw(count))
     if flat.size and flat.max() >= count:
-        raise invalid(f"argument `segment_ids` of `{who}`", f"numbers below {count}",
-                      f"{flat.max()}")
+        raise invalid(f"argument `segment_ids` of `{who}`", f"segment ids below {count}",
+                      f"segment id {flat.max()}")
     rest = tuple(x.shape[at.ndim :])
     return ops.reshape(x, (flat.size, *rest)), numpy.where(flat < 0, count, flat), count
 
@@ -49,13 +49,13 @@ def _added(x: Any, ids: Any, count: int) -> Any:
 
 
 def _sizes(x: Any, ids: Any, count: int) -> Any:
-    """How many entries each segment has, at least 1, to divide by."""
+    """The number of entries in each segment, at least 1, as a divisor."""
     sizes = numpy.maximum(numpy.bincount(ids, minlength=count + 1)[:count], 1)
     return sizes.astype(x._data.dtype).reshape((-1, *(1,) * (x.ndim - 1)))
 
 
 def _side_by_side(x: Any, ids: Any, count: int, filling: Any) -> Any:
-    """A row of entries for every segment, filled up with a number."""
+    """One row of entries per segment, padded with a number."""
     sizes = numpy.bincount(ids, minlength=count + 1)[:count]
     places = numpy.full((count, max(1, int(sizes.max(initial=0)))), len(ids))
     order = numpy.argsort(ids, kind="stable")
@@ -100,9 +100,9 @@ def _unsorted(name: str, reduce: Callable[..., Any], what: str, empty: str) -> C
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = (
-        f"{what} of the entries with each number from 0 to num_segments - 1; {empty} of none.\n\n"
-        "Entries with a negative number are left out; the numbers' shape is what that of the\n"
-        "data begins with."
+        f"{what} of the entries per segment id in [0, num_segments); {empty} if there are none.\n\n"
+        "Entries with a negative id are skipped. The shape of segment_ids is a prefix of the\n"
+        "shape of data."
     )
     return checked(whole(call))
 
@@ -119,8 +119,8 @@ def _in_order(name: str, reduce: Callable[..., Any], what: str) -> Callable[...,
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = (
-        f"{what} of the entries with each number, which are in rising order.\n\n"
-        "Raises an `InvalidArgumentError` for numbers that are not."
+        f"{what} of the entries per segment id; the ids must be in ascending order.\n\n"
+        "Raises an `InvalidArgumentError` if they are not."
     )
     return checked(whole(call))
 
@@ -135,14 +135,14 @@ segment_max, segment_min = (
 unsorted_segment_sum = _unsorted("unsorted_segment_sum", _sum, "The sum", "0")
 unsorted_segment_mean = _unsorted("unsorted_segment_mean", _mean, "The mean", "0")
 unsorted_segment_sqrt_n = _unsorted(
-    "unsorted_segment_sqrt_n", _sqrt_n, "The sum over the root of the number", "0"
+    "unsorted_segment_sqrt_n", _sqrt_n, "The sum, divided by the root of the count,", "0"
 )
 unsorted_segment_prod = _unsorted("unsorted_segment_prod", _prod, "The product", "1")
 unsorted_segment_max = _unsorted(
-    "unsorted_segment_max", _max, "The largest", "the dtype's smallest number"
+    "unsorted_segment_max", _max, "The maximum", "the dtype's smallest number"
 )
 unsorted_segment_min = _unsorted(
-    "unsorted_segment_min", _min, "The smallest", "the dtype's largest number"
+    "unsorted_segment_min", _min, "The minimum", "the dtype's largest number"
 )
 
 
@@ -152,11 +152,11 @@ def bincount(
     arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None,
     dtype: Any = "int32", name: str | None = None, axis: Any = None, binary_output: bool = False,
 ) -> Any:
-    """How often each number from 0 on is there, or the sum of the weights beside it.
+    """Counts each integer from 0 on, or sums the weights that belong to it.
 
-    minlength, maxlength  bounds of the result's length; larger numbers are not counted
-    axis                  -1 counts each row of a matrix by itself
-    binary_output         1 in place of how often
+    minlength, maxlength  bounds of the result's length; larger integers are not counted
+    axis                  -1: count each row of a matrix separately
+    binary_output         1 for integers that occur, instead of their count
 
     >>> bincount([1, 1, 3]).numpy()
     array([0, 2, 0, 1], dtype=int32)

@@ -1,4 +1,4 @@
-"""Entries found, counted and sorted into places by what they are."""
+"""Unique entries, masks, sorted search, partitions; static shapes; integer quotients."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = [
 
 
 class Unique(NamedTuple):
-    """The different entries in the order of their first, and for each entry which it is."""
+    """The unique entries in order of first occurrence, and each entry's index among them."""
 
     y: Any
     idx: Any
 
 
 class UniqueWithCounts(NamedTuple):
-    """The different entries, which of them each entry is, and how often each is there."""
+    """The unique entries, each entry's index among them, and the count of each."""
 
     y: Any
     idx: Any
@@ -57,7 +57,7 @@ def _unique(x: Any, out_idx: Any) -> tuple[Any, Any, Any]:
 
 @checked
 def unique(x: Any, out_idx: Any = "int32", name: str | None = None) -> Unique:
-    """The different entries of a vector, and for each entry which of them it is.
+    """The unique entries of a vector, and each entry's index among them.
 
     >>> [v.numpy().tolist() for v in unique([5, 3, 5])]
     [[5, 3], [0, 1, 0]]
@@ -67,7 +67,7 @@ def unique(x: Any, out_idx: Any = "int32", name: str | None = None) -> Unique:
 
 @checked
 def unique_with_counts(x: Any, out_idx: Any = "int32", name: str | None = None) -> UniqueWithCounts:
-    """`unique`, and how often each is there.
+    """`unique`, and the count of each unique entry.
 
     >>> [v.numpy().tolist() for v in unique_with_counts([5, 3, 5])]
     [[5, 3], [0, 1, 0], [2, 1]]
@@ -80,7 +80,7 @@ def unique_with_counts(x: Any, out_idx: Any = "int32", name: str | None = None) 
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: str | None = None
 ) -> Any:
-    """True at the first so many places of a new last axis.
+    """A mask along a new last axis: True at the first `lengths` positions.
 
     >>> sequence_mask([1, 3]).numpy().astype(int).tolist()
     [[1, 0, 0], [1, 1, 1]]
@@ -97,7 +97,7 @@ def searchsorted(
     sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = "int32",
     name: str | None = None,
 ) -> Any:
-    """Where values go into sorted rows: before equal ones ("left"), or behind them ("right").
+    """Insertion indices into sorted rows: before equal entries ("left") or after them ("right").
 
     >>> searchsorted([1.0, 3.0, 5.0], [3.0, 6.0]).numpy()
     array([1, 3], dtype=int32)
@@ -115,7 +115,7 @@ def searchsorted(
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Any]:
-    """The entries that are sent to each of so many parts.
+    """Splits a tensor into `num_partitions` tensors, by each entry's partition number.
 
     >>> [p.numpy().tolist() for p in dynamic_partition([1.0, 2.0, 3.0], [1, 0, 1], 2)]
     [[2.0], [1.0, 3.0]]
@@ -125,7 +125,7 @@ def dynamic_partition(
         at.size and not 0 <= at.min() <= at.max() < num_partitions
     ):
         raise invalid("argument `partitions` of `dynamic_partition`",
-                      f"numbers below {num_partitions}, as many as there are entries", f"{at}")
+                      f"one number in [0, {num_partitions}) per entry", f"{at}")
     flat = ops.reshape(x, (at.size, *x.shape[at.ndim :]))
     return [ops.take(flat, numpy.flatnonzero(at.reshape(-1) == i), axis=0)
             for i in range(int(num_partitions))]
@@ -134,7 +134,7 @@ def dynamic_partition(
 @checked
 @whole
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Any:
-    """One tensor of several, whose entries go to the places named; the last named stays.
+    """Merges tensors into one: entries go to the given indices; the last one written wins.
 
     >>> dynamic_stitch([[1], [0, 2]], [[5.0], [6.0, 7.0]]).numpy()
     array([6., 5., 7.], dtype=float32)
@@ -157,7 +157,7 @@ def reverse_sequence(
     input: Any, seq_lengths: Any, seq_axis: int | None = None, batch_axis: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """The first so many entries of each example in reverse order.
+    """Reverses the first `seq_lengths` entries of each example.
 
     >>> reverse_sequence([[1.0, 2.0, 3.0]], [2], seq_axis=1, batch_axis=0).numpy()
     array([[2., 1., 3.]], dtype=float32)
@@ -174,7 +174,7 @@ def reverse_sequence(
 
 @checked
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Any:
-    """The coordinates, along a new first axis, of places counted through a shape.
+    """Coordinates, along a new first axis, of flat indices into a shape.
 
     >>> unravel_index([4, 5], [2, 3]).numpy()
     array([[1, 1],
@@ -185,12 +185,12 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Any:
     return wrap(Tensor, numpy.stack(found).astype(at.dtype))
 
 
-# Converting and asking -------------------------------------------------------------------------
+# Converting and inspecting --------------------------------------------------------------------
 
 
 @checked
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
-    """`tf.cast`, with what the dtype cannot hold brought to its limits.
+    """`tf.cast`, with values clipped to the range of the dtype.
 
     >>> saturate_cast([300.0, -5.0], "uint8").numpy()
     array([255,   0], dtype=uint8)
@@ -203,20 +203,20 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
-    """The tensor; an `InvalidArgumentError` for another shape (None is any length).
+    """Returns the tensor; raises an `InvalidArgumentError` if the shape differs (None: any length).
 
     >>> ensure_shape([1.0], [None]).shape
     TensorShape([1])
     """
     x, wanted = convert_to_tensor(x), TensorShape(shape)
     if not wanted.is_compatible_with(x.shape):
-        raise invalid("`ensure_shape`", f"shape {wanted}", f"{x.shape}")
+        raise invalid("`ensure_shape`", f"shape {wanted}", f"shape {x.shape}")
     x.set_shape(wanted)
     return x
 
 
 def shape_n(input: Sequence[Any], out_type: Any = "int32", name: str | None = None) -> list[Any]:
-    """The shapes of tensors.
+    """The shapes of several tensors.
 
     >>> [s.numpy().tolist() for s in shape_n([[1.0], 2.0])]
     [[1], []]
@@ -227,7 +227,7 @@ def shape_n(input: Sequence[Any], out_type: Any = "int32", name: str | None = No
 
 
 def parallel_stack(values: Sequence[Any], name: str | None = None) -> Any:
-    """Tensors of one shape along a new first axis.
+    """Stacks tensors of one shape along a new first axis.
 
     >>> parallel_stack([1.0, 2.0]).numpy()
     array([1., 2.], dtype=float32)
@@ -236,7 +236,7 @@ def parallel_stack(values: Sequence[Any], name: str | None = None) -> Any:
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """The array of a tensor; None where only a graph will know it.
+    """The tensor's value as an array; None if it is known only when the graph runs.
 
     >>> get_static_value(as_tensor(3.0))
     array(3., dtype=float32)
@@ -247,7 +247,7 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Whether a tensor is one of a function that is being traced.
+    """True for a symbolic tensor of a function that is being traced.
 
     >>> is_symbolic_tensor(as_tensor(1.0))
     False
@@ -256,7 +256,7 @@ def is_symbolic_tensor(tensor: Any) -> bool:
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
-    """The shape of what two shapes broadcast to.
+    """The shape to which two shapes broadcast.
 
     >>> broadcast_static_shape([2, 1], [3])
     TensorShape([2, 3])
@@ -265,7 +265,7 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
-    """`broadcast_static_shape` of and as tensors.
+    """`broadcast_static_shape` for shapes in tensors; returns a tensor.
 
     >>> broadcast_dynamic_shape([2, 1], [3]).numpy()
     array([2, 3], dtype=int32)
@@ -278,7 +278,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
 
 
 def realdiv(x: Any, y: Any, name: str | None = None) -> Any:
-    """x / y, of real numbers.
+    """x / y for real numbers.
 
     >>> realdiv(1.0, 2.0).numpy()
     np.float32(0.5)
@@ -288,7 +288,7 @@ def realdiv(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def truncatediv(x: Any, y: Any, name: str | None = None) -> Any:
-    """The quotient of integers, towards 0.
+    """The integer quotient, rounded towards 0.
 
     >>> truncatediv(-7, 2).numpy()
     np.int32(-3)
@@ -298,7 +298,7 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Any:
-    """What `truncatediv` leaves: x - y · truncatediv(x, y), of the sign of x.
+    """The remainder of `truncatediv`: x - y · truncatediv(x, y); it has the sign of x.
 
     >>> truncatemod(-7, 2).numpy()
     np.int32(-1)

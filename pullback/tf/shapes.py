@@ -12,9 +12,9 @@ __all__ = ["TensorShape"]
 
 
 class TensorShape(tuple[Any, ...]):
-    """The lengths of a tensor's axes; a tuple that lists are equal to as well.
+    """The lengths of a tensor's axes: a tuple that also compares equal to lists.
 
-    A length that a graph does not know is None; of a shape made of None nothing is known.
+    A length that is unknown while tracing is None; TensorShape(None) has unknown rank.
 
     >>> shape = TensorShape([2, 3])
     >>> shape, shape.rank, shape.as_list(), shape == [2, 3]
@@ -26,7 +26,7 @@ class TensorShape(tuple[Any, ...]):
     __slots__ = ()
 
     def __new__(cls, dims: Iterable[Any] | int | None) -> TensorShape:
-        """A shape of anything that can be counted through; of a number, a vector's."""
+        """A shape from any iterable; an int gives the shape of a vector."""
         if dims is None or isinstance(dims, (AnyShape, _Unknown)):
             return tuple.__new__(_Unknown)
         if isinstance(dims, int):
@@ -35,28 +35,28 @@ class TensorShape(tuple[Any, ...]):
 
     @property
     def rank(self) -> int | None:
-        """The number of axes; None where that is not known."""
+        """The number of axes; None if it is unknown."""
         return len(self)
 
     @property
     def ndims(self) -> int | None:
-        """The number of axes; None where that is not known."""
+        """The number of axes; None if it is unknown."""
         return self.rank
 
     @property
     def dims(self) -> list[Any] | None:
-        """The lengths; None where not even their number is known."""
+        """The lengths; None if the rank is unknown."""
         return list(self)
 
     def as_list(self) -> list[Any]:
-        """The lengths as a list, with None for one that is not known.
+        """The lengths as a list, with None for an unknown length.
 
-        Raises `ShapeError` (a `ValueError`) where not even their number is known.
+        Raises `ShapeError` (a `ValueError`) if the rank is unknown.
         """
         return list(self)
 
     def num_elements(self) -> int | None:
-        """The number of entries; None where that is not known."""
+        """The number of entries; None if it is unknown."""
         total = 1
         for n in self:
             if n is None:
@@ -69,7 +69,7 @@ class TensorShape(tuple[Any, ...]):
         return None not in self
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether a tensor could have both shapes: None, in either, is any length."""
+        """True if a tensor could have both shapes: None in either matches any length."""
         given = TensorShape(other)
         if given.rank is None:
             return True
@@ -80,44 +80,44 @@ class TensorShape(tuple[Any, ...]):
     def assert_is_compatible_with(self, other: Any) -> None:
         """Raise a `ShapeError` (a `ValueError`) unless `is_compatible_with`."""
         if not self.is_compatible_with(other):
-            raise ShapeError("shape", f"one that {TensorShape(other)} describes", str(self))
+            raise ShapeError("shape", f"a shape compatible with {TensorShape(other)}", str(self))
 
     def assert_has_rank(self, rank: int) -> None:
-        """Raise a `ShapeError` (a `ValueError`) for another number of axes."""
+        """Raise a `ShapeError` (a `ValueError`) if the number of axes differs."""
         if self.rank not in (None, rank):
             raise ShapeError("shape", f"{rank} axes", str(self))
 
     def assert_is_fully_defined(self) -> None:
         """Raise a `ShapeError` (a `ValueError`) unless every length is known."""
         if not self.is_fully_defined():
-            raise ShapeError("shape", "one that is known", str(self))
+            raise ShapeError("shape", "a fully defined shape", str(self))
 
     def with_rank(self, rank: int) -> TensorShape:
-        """This shape, which must have so many axes; of an unknown one, so many unknown lengths."""
+        """This shape, which must have `rank` axes; an unknown shape gets `rank` unknown lengths."""
         self.assert_has_rank(rank)
         return TensorShape([None] * rank) if self.rank is None else self
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """This shape; a `ShapeError` (a `ValueError`) for fewer axes."""
+        """This shape; raises a `ShapeError` (a `ValueError`) if it has fewer axes."""
         if self.rank is not None and self.rank < rank:
             raise ShapeError("shape", f"{rank} axes or more", str(self))
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """This shape; a `ShapeError` (a `ValueError`) for more axes."""
+        """This shape; raises a `ShapeError` (a `ValueError`) if it has more axes."""
         if self.rank is not None and self.rank > rank:
-            raise ShapeError("shape", f"{rank} axes at most", str(self))
+            raise ShapeError("shape", f"at most {rank} axes", str(self))
         return self
 
     def assert_same_rank(self, other: Any) -> None:
-        """Raise a `ShapeError` (a `ValueError`) for another number of axes than the other's."""
+        """Raise a `ShapeError` (a `ValueError`) unless both shapes have the same number of axes."""
         if None not in (self.rank, TensorShape(other).rank):
             self.assert_has_rank(len(TensorShape(other)))
 
     def merge_with(self, other: Any) -> TensorShape:
-        """All that two shapes of one tensor say.
+        """The shape that combines the known lengths of both.
 
-        Raises `ShapeError` (a `ValueError`) where they contradict each other.
+        Raises `ShapeError` (a `ValueError`) if they contradict each other.
         """
         given = TensorShape(other)
         self.assert_is_compatible_with(given)
@@ -126,7 +126,7 @@ class TensorShape(tuple[Any, ...]):
         return TensorShape([m if n is None else n for n, m in zip(self, given, strict=True)])
 
     def concatenate(self, other: Any) -> TensorShape:
-        """These lengths and then the other's."""
+        """These lengths followed by the other's."""
         given = TensorShape(other)
         return given if given.rank is None else TensorShape((*self, *given))
 
@@ -156,12 +156,12 @@ class TensorShape(tuple[Any, ...]):
 
 
 def _length(n: Any) -> int | None:
-    n = getattr(n, "value", n)  # of a Dimension
+    n = getattr(n, "value", n)  # a Dimension
     return None if n is None else int(n)
 
 
 class _Unknown(TensorShape):
-    """A shape of which nothing is known."""
+    """A shape of unknown rank."""
 
     __slots__ = ()
 
@@ -173,15 +173,15 @@ class _Unknown(TensorShape):
         return None
 
     def _refuse(self) -> NoReturn:
-        raise ShapeError("the lengths of a shape", "a number of axes that is known",
+        raise ShapeError("the lengths of a shape", "a known rank",
                          "TensorShape(None)", "give the placeholder a shape, or use set_shape")
 
     def as_list(self) -> Any:
-        """An error: there is no list of lengths."""
+        """Raises an error: the rank is unknown."""
         self._refuse()
 
     def num_elements(self) -> None:
-        """None: it is not known."""
+        """None: the rank is unknown."""
         return None
 
     def is_fully_defined(self) -> bool:
@@ -193,7 +193,7 @@ class _Unknown(TensorShape):
         return True
 
     def concatenate(self, other: Any) -> TensorShape:
-        """Of which nothing is known either."""
+        """An unknown shape."""
         return self
 
     def __len__(self) -> int:
@@ -221,7 +221,7 @@ class _Unknown(TensorShape):
 
 
 def shape_known(shape: Any) -> TensorShape:
-    """The shape of an array or a symbol, as it is."""
+    """The shape of an array or a symbol, unchanged."""
     if isinstance(shape, AnyShape):
         return tuple.__new__(_Unknown)
     return tuple.__new__(TensorShape, shape)

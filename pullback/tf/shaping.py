@@ -1,4 +1,4 @@
-"""Arrays' shapes and parts: made, reshaped, joined, taken apart and looked up."""
+"""Creating, reshaping, converting and sorting tensors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
     "zeros", "zeros_like",
 ]
 
-# Making -------------------------------------------------------------------------------------
+# Creating -----------------------------------------------------------------------------------
 
 
 def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
@@ -53,7 +53,7 @@ def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Any:
-    """A tensor of one number.
+    """A tensor filled with one number.
 
     >>> fill([2], 3).numpy()
     array([3, 3], dtype=int32)
@@ -62,7 +62,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
 
 
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Zeros of the shape and dtype (or another) of a tensor.
+    """Zeros with the shape and dtype of a tensor (or another dtype).
 
     >>> zeros_like([1.0, 2.0]).numpy()
     array([0., 0.], dtype=float32)
@@ -71,7 +71,7 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Ones of the shape and dtype (or another) of a tensor.
+    """Ones with the shape and dtype of a tensor (or another dtype).
 
     >>> ones_like([1.0, 2.0]).numpy()
     array([1., 1.], dtype=float32)
@@ -83,7 +83,7 @@ def eye(
     num_rows: int, num_columns: int | None = None, batch_shape: Any = None,
     dtype: Any = "float32", name: str | None = None,
 ) -> Any:
-    """A matrix with ones on its diagonal, or a batch of them.
+    """An identity matrix, or a batch of them.
 
     >>> eye(2).numpy()
     array([[1., 0.],
@@ -99,7 +99,7 @@ def eye(
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
 ) -> Any:
-    """Numbers from start (0 when only one is given) to below limit.
+    """Evenly spaced numbers in [start, limit); with one argument, in [0, start).
 
     >>> range(3).numpy()
     array([0, 1, 2], dtype=int32)
@@ -114,7 +114,7 @@ def range(
 
 @checked
 def linspace(start: Any, stop: Any, num: int, name: str | None = None, axis: int = 0) -> Any:
-    """num numbers (or tensors along a new axis), evenly spaced from start to stop.
+    """num evenly spaced numbers (or tensors, along a new axis) from start to stop.
 
     >>> linspace(0.0, 1.0, 3).numpy()
     array([0. , 0.5, 1. ], dtype=float32)
@@ -131,9 +131,9 @@ def one_hot(
     indices: Any, depth: int, on_value: Any = None, off_value: Any = None, axis: int | None = None,
     dtype: Any = None, name: str | None = None,
 ) -> Any:
-    """A new axis on which one entry is on, that of the index, and the others off.
+    """One-hot encoding along a new axis: on_value at the index, off_value elsewhere.
 
-    An index that is not there turns none on. `axis` is where the new axis stands; the last.
+    An index out of range gives off_value everywhere. `axis` is the new axis; by default the last.
 
     >>> one_hot([0, 2], 3).numpy()
     array([[1., 0., 0.],
@@ -153,11 +153,11 @@ def one_hot(
     return ops.where(hot, wrap(Tensor, on), wrap(Tensor, off))
 
 
-# Asking -------------------------------------------------------------------------------------
+# Shapes and sizes ---------------------------------------------------------------------------
 
 
 def shape(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
-    """The lengths of the axes as a tensor.
+    """The shape, as a tensor.
 
     >>> shape([[1.0, 2.0]]).numpy()
     array([1, 2], dtype=int32)
@@ -169,7 +169,7 @@ def shape(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
 
 
 def size(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
-    """The number of entries as a tensor.
+    """The number of entries, as a tensor.
 
     >>> size([[1.0, 2.0]]).numpy()
     np.int32(2)
@@ -181,7 +181,7 @@ def size(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
 
 
 def rank(input: Any, name: str | None = None) -> Any:
-    """The number of axes as a tensor.
+    """The number of axes, as a tensor.
 
     >>> rank([[1.0, 2.0]]).numpy()
     np.int32(2)
@@ -196,7 +196,7 @@ def rank(input: Any, name: str | None = None) -> Any:
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
-    """x in another dtype; integers and booleans have no derivative. The same dtype gives x itself.
+    """x converted to a dtype (x itself if it has it); integers and booleans have no derivative.
 
     >>> cast([1.7, -1.7], "int32").numpy()
     array([ 1, -1], dtype=int32)
@@ -207,7 +207,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
 
 
 def identity(input: Any, name: str | None = None) -> Any:
-    """The same values in a new tensor.
+    """A new tensor with the same values.
 
     >>> identity(1.0).numpy()
     np.float32(1.0)
@@ -216,7 +216,7 @@ def identity(input: Any, name: str | None = None) -> Any:
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Any:
-    """The same values, a constant to every derivative.
+    """The same values, treated as a constant by every derivative.
 
     >>> stop_gradient(1.0).numpy()
     np.float32(1.0)
@@ -224,12 +224,12 @@ def stop_gradient(input: Any, name: str | None = None) -> Any:
     return ops.stop_gradient(operand(input))
 
 
-# Shapes -------------------------------------------------------------------------------------
+# Reshaping ----------------------------------------------------------------------------------
 
 
 @checked
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
-    """The same entries in order, in another shape; one length may be -1.
+    """The same entries in another shape; one length may be -1.
 
     >>> reshape([1.0, 2.0], [2, 1]).shape
     TensorShape([2, 1])
@@ -241,7 +241,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
 def transpose(
     a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None
 ) -> Any:
-    """The axes in another order: axis k of the result is axis perm[k]; reversed when left out.
+    """Permutes the axes: axis k of the result is axis perm[k]; reverses them by default.
 
     >>> transpose([[1.0, 2.0]]).shape
     TensorShape([2, 1])
@@ -254,7 +254,7 @@ def transpose(
 
 @checked
 def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
-    """A new axis of length 1 before an axis (after the last for -1).
+    """Inserts an axis of length 1 at the given position (-1: at the end).
 
     >>> expand_dims([1.0, 2.0], -1).shape
     TensorShape([2, 1])
@@ -264,7 +264,7 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
 
 @checked
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
-    """Without some axes of length 1, or without all of them.
+    """Removes the given axes of length 1, or all of them.
 
     >>> squeeze([[1.0, 2.0]]).shape
     TensorShape([2])
@@ -278,7 +278,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
 
 @checked
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
-    """Stretched to a shape by the rules of broadcasting.
+    """Broadcasts a tensor to a shape.
 
     >>> broadcast_to([1.0], [3]).numpy()
     array([1., 1., 1.], dtype=float32)
@@ -290,20 +290,20 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
 @checked
 @whole
 def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
-    """Laid out several times along each axis.
+    """Repeats a tensor along each axis, `multiples` times.
 
     >>> tile([1.0, 2.0], [2]).numpy()
     array([1., 2., 1., 2.], dtype=float32)
     """
     x, times = operand(input), shape_of(multiples)
     if len(times) != x.ndim:
-        raise invalid("`tile`", f"{x.ndim} multiples, one an axis", f"{len(times)}")
+        raise invalid("`tile`", f"{x.ndim} multiples, one per axis", f"{len(times)} multiples")
     return ops.tile(x, times)
 
 
 @checked
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
-    """Each entry several times in a row: one number for all, or a number each.
+    """Repeats each entry; `repeats` is an int or one int per entry.
 
     >>> repeat([1.0, 2.0], 2).numpy()
     array([1., 1., 2., 2.], dtype=float32)
@@ -317,7 +317,7 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
 
 @checked
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
-    """The entries in reverse order along some axes.
+    """Reverses the entries along the given axes.
 
     >>> reverse([1.0, 2.0], [0]).numpy()
     array([2., 1.], dtype=float32)
@@ -327,7 +327,7 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
 
 @checked
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
-    """The entries moved along axes, those that leave at one end coming in at the other.
+    """Rolls the entries along axes; entries shifted past one end reappear at the other.
 
     >>> roll([1.0, 2.0, 3.0], 1, 0).numpy()
     array([3., 1., 2.], dtype=float32)
@@ -341,9 +341,9 @@ def pad(
     tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0,
     name: str | None = None,
 ) -> Any:
-    """With entries before and after along each axis: a constant, or a mirror image.
+    """Pads each axis before and after: with a constant, or by reflection.
 
-    mode  "CONSTANT", "REFLECT" (without the edge itself) or "SYMMETRIC" (with it)
+    mode  "CONSTANT", "REFLECT" (without repeating the edge) or "SYMMETRIC" (repeating it)
 
     >>> pad([1.0, 2.0], [[1, 0]]).numpy()
     array([0., 1., 2.], dtype=float32)
@@ -362,12 +362,12 @@ def pad(
     return x
 
 
-# Choosing -----------------------------------------------------------------------------------
+# Selecting and sorting ------------------------------------------------------------------------
 
 
 @checked
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """x where the condition holds, y elsewhere; with the condition alone, where it holds.
+    """x where the condition is true, y elsewhere; with the condition alone, its true indices.
 
     >>> where([True, False], 1.0, 2.0).numpy()
     array([1., 2.], dtype=float32)
@@ -378,7 +378,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     if x is None and y is None:
         return wrap(Tensor, numpy.argwhere(holds.numpy()))
     if x is None or y is None:
-        raise invalid("`where`", "both x and y, or neither", "one of them")
+        raise invalid("`where`", "both x and y, or neither", "only one of them")
     return ops.where(holds, *matched("where", x, y))
 
 
@@ -395,7 +395,7 @@ def _sorted(name: str, values: Any, axis: int, direction: str) -> Any:
 def sort(
     values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Any:
-    """The entries in order along an axis.
+    """Sorts a tensor along an axis.
 
     >>> sort([2.0, 1.0, 3.0], direction="DESCENDING").numpy()
     array([3., 2., 1.], dtype=float32)
@@ -408,7 +408,7 @@ def argsort(
     values: Any, axis: int = -1, direction: str = "ASCENDING", stable: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The positions, in int32, that put the entries in order along an axis.
+    """The indices (int32) that sort a tensor along an axis.
 
     >>> argsort([2.0, 1.0, 3.0]).numpy()
     array([1, 0, 2], dtype=int32)

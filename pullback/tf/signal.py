@@ -72,7 +72,7 @@ irfft, irfft2d, irfft3d = (
 
 @checked
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
-    """The frequency 0 moved from the beginning to the middle, along some axes or all.
+    """Moves the zero frequency from the start to the middle, along the given axes or all.
 
     >>> fftshift([0.0, 1.0, 2.0, 3.0]).numpy()
     array([2., 3., 0., 1.], dtype=float32)
@@ -82,7 +82,7 @@ def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
 
 @checked
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
-    """What `fftshift` moved, moved back.
+    """The inverse of `fftshift`.
 
     >>> ifftshift([2.0, 3.0, 0.0, 1.0]).numpy()
     array([0., 1., 2., 3.], dtype=float32)
@@ -99,9 +99,9 @@ def frame(
     signal: Any, frame_length: Any, frame_step: Any, pad_end: bool = False, pad_value: Any = 0,
     axis: int = -1, name: str | None = None,
 ) -> Any:
-    """Pieces of an axis that may overlap: the axis becomes two, of the pieces and inside them.
+    """Splits an axis into frames that may overlap: the axis becomes (frames, frame_length).
 
-    pad_end  fill up with pad_value behind the end, so that a piece begins at every step
+    pad_end  pad with pad_value at the end, so that a frame begins at every step
 
     >>> frame([1.0, 2.0, 3.0, 4.0], 2, 1).shape
     TensorShape([3, 2])
@@ -121,7 +121,7 @@ def frame(
 @checked
 @whole
 def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Any:
-    """Frames (…, frames, length) added up where they lie, a step apart.
+    """Adds overlapping frames (…, frames, frame_length), shifted by frame_step each.
 
     >>> overlap_and_add([[1.0, 1.0], [1.0, 1.0]], 1).numpy()
     array([1., 2., 1.], dtype=float32)
@@ -136,7 +136,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> An
 def hann_window(
     window_length: Any, periodic: bool = True, dtype: Any = "float32", name: str | None = None
 ) -> Any:
-    """(1 - cos(2π i / n)) / 2, a raised cosine.
+    """Hann window: (1 - cos(2π i / n)) / 2.
 
     >>> hann_window(2).numpy()
     array([0., 1.], dtype=float32)
@@ -147,7 +147,7 @@ def hann_window(
 def hamming_window(
     window_length: Any, periodic: bool = True, dtype: Any = "float32", name: str | None = None
 ) -> Any:
-    """0.54 - 0.46 cos(2π i / n).
+    """Hamming window: 0.54 - 0.46 cos(2π i / n).
 
     >>> hamming_window(2).numpy()
     array([0.08, 1.  ], dtype=float32)
@@ -157,6 +157,6 @@ def hamming_window(
 
 def _cosine(length: Any, periodic: bool, dtype: Any, mean: float) -> Any:
     n = int(raw(length))
-    turn = n if periodic and n % 2 == 0 else n - 1  # TensorFlow's: odd ones are symmetric
+    turn = n if periodic and n % 2 == 0 else n - 1  # as in TensorFlow, odd lengths are symmetric
     wave = numpy.cos(2 * math.pi * numpy.arange(n) / max(1, turn)) if n > 1 else -numpy.ones(n)
     return wrap(Tensor, (mean - (1 - mean) * wave).astype(array_dtype(dtype)))

@@ -1,4 +1,4 @@
-"""`tf.linalg`: matrices decomposed, inverted and solved with; diagonals."""
+"""`tf.linalg`: matrix decompositions, inverses, linear solvers; diagonals."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _inv = _of_matrix("inv")
 
 
 class SignLogDet(NamedTuple):
-    """The sign and the logarithm of the absolute value of a determinant."""
+    """The sign of a determinant and the logarithm of its absolute value."""
 
     sign: Any
     log_abs_determinant: Any
@@ -64,7 +64,7 @@ class QR(NamedTuple):
 
 @checked
 def eigh(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
-    """Eigenvalues of Hermitian matrices in rising order, and eigenvectors in columns.
+    """Eigenvalues of Hermitian matrices in ascending order, and eigenvectors as columns.
 
     >>> [x.numpy().tolist() for x in eigh([[2.0, 0.0], [0.0, 1.0]])][0]
     [1.0, 2.0]
@@ -75,7 +75,7 @@ def eigh(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
 
 @checked
 def eig(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
-    """Eigenvalues and eigenvectors, in columns, as complex numbers.
+    """Eigenvalues, and eigenvectors as columns; complex.
 
     >>> eig([[2.0, 0.0], [0.0, 1.0]])[0].dtype
     tf.complex64
@@ -88,7 +88,7 @@ def eig(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
 def svd(
     tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
 ) -> Any:
-    """Singular values s in falling order, u and v with x = u diag(s) vᴴ; or s alone.
+    """Singular values s in descending order, u and v with x = u diag(s) vᴴ; or s alone.
 
     >>> svd([[3.0, 0.0], [0.0, 4.0]], compute_uv=False).numpy()
     array([4., 3.], dtype=float32)
@@ -102,7 +102,7 @@ def svd(
 
 @checked
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> QR:
-    """q with orthonormal columns and upper triangular r, with x = q r.
+    """QR decomposition: q with orthonormal columns and upper triangular r, with x = q r.
 
     >>> [m.shape for m in qr([[1.0], [2.0]])]
     [TensorShape([2, 1]), TensorShape([1, 1])]
@@ -113,7 +113,7 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> QR:
 
 @checked
 def slogdet(input: Any, name: str | None = None) -> SignLogDet:
-    """The sign of the determinant, and the logarithm of its absolute value.
+    """The sign of the determinant and the logarithm of its absolute value.
 
     >>> slogdet([[-1.0]]).sign.numpy()
     np.float32(-1.0)
@@ -133,7 +133,7 @@ def logdet(matrix: Any, name: str | None = None) -> Any:
 
 @checked
 def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
-    """The inverse of a matrix, or its adjoint.
+    """The inverse of a matrix, or of its conjugate transpose.
 
     >>> inv([[2.0]]).numpy()
     array([[0.5]], dtype=float32)
@@ -145,7 +145,7 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
 def pinv(
     a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Any:
-    """The pseudo-inverse; singular values below rcond times the largest count as 0.
+    """The pseudo-inverse; singular values below rcond times the largest are treated as 0.
 
     >>> pinv([[2.0], [0.0]]).numpy()
     array([[0.5, 0. ]], dtype=float32)
@@ -160,7 +160,7 @@ def pinv(
 def matrix_rank(
     a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Any:
-    """How many singular values are above tol.
+    """The number of singular values above tol.
 
     >>> matrix_rank([[1.0, 1.0], [1.0, 1.0]]).numpy()
     np.int32(1)
@@ -175,7 +175,7 @@ def matrix_rank(
 
 @checked
 def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
-    """x with matrix @ x = rhs, both matrices or stacks of them.
+    """Solves matrix @ x = rhs for x; both may be stacks of matrices.
 
     >>> solve([[2.0]], [[4.0]]).numpy()
     array([[2.]], dtype=float32)
@@ -190,7 +190,7 @@ def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None)
 def triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Any:
-    """x with matrix @ x = rhs, of which only one triangle of the matrix is read.
+    """Solves matrix @ x = rhs for x; reads only one triangle of the matrix.
 
     >>> triangular_solve([[2.0, 9.0], [0.0, 1.0]], [[4.0], [1.0]]).numpy()
     array([[2.],
@@ -204,7 +204,7 @@ def triangular_solve(
 
 @checked
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Any:
-    """x with chol @ cholᴴ @ x = rhs.
+    """Solves chol @ cholᴴ @ x = rhs for x, given the Cholesky factor.
 
     >>> cholesky_solve([[2.0]], [[4.0]]).numpy()
     array([[1.]], dtype=float32)
@@ -218,9 +218,9 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Any:
 def lstsq(
     matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
 ) -> Any:
-    """x with the smallest |matrix @ x - rhs|² + l2_regularizer |x|².
+    """Least squares: the x that minimizes |matrix @ x - rhs|² + l2_regularizer |x|².
 
-    `fast` is taken and changes nothing.
+    `fast` is accepted and ignored.
 
     >>> lstsq([[2.0], [0.0]], [[4.0], [1.0]]).numpy()
     array([[2.]], dtype=float32)
@@ -253,7 +253,7 @@ def _adjoint(x: Any) -> Any:
 
 @checked
 def cross(a: Any, b: Any, name: str | None = None) -> Any:
-    """The cross product of vectors with three entries.
+    """The cross product of 3-vectors.
 
     >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).numpy()
     array([0., 0., 1.], dtype=float32)
@@ -265,7 +265,7 @@ def cross(a: Any, b: Any, name: str | None = None) -> Any:
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """A tensor over its norm, and the norm.
+    """A tensor divided by its norm, and the norm.
 
     >>> normalize([3.0, 4.0])[0].numpy()
     array([0.6, 0.8], dtype=float32)
@@ -286,7 +286,7 @@ def diag(
     diagonal: Any, name: str = "diag", k: Any = 0, num_rows: Any = -1, num_cols: Any = -1,
     padding_value: Any = 0, align: str = "RIGHT_LEFT",
 ) -> Any:
-    """A matrix with a diagonal, the k-th above the main one, and padding_value elsewhere.
+    """A matrix with the given k-th diagonal (k > 0: above the main one), padding_value elsewhere.
 
     >>> diag([1.0, 2.0]).numpy()
     array([[1., 0.],
@@ -307,7 +307,7 @@ def diag_part(
     input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0,
     align: str = "RIGHT_LEFT",
 ) -> Any:
-    """The diagonal of a matrix, or of each of a stack; the k-th above the main one.
+    """The k-th diagonal of each matrix (k > 0: above the main one).
 
     >>> diag_part([[1.0, 2.0], [3.0, 4.0]]).numpy()
     array([1., 4.], dtype=float32)
@@ -321,7 +321,7 @@ def diag_part(
 def set_diag(
     input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
 ) -> Any:
-    """A matrix with another diagonal, the k-th above the main one.
+    """A matrix with its k-th diagonal replaced (k > 0: above the main one).
 
     >>> set_diag([[1.0, 2.0], [3.0, 4.0]], [0.0, 0.0]).numpy()
     array([[0., 2.],
@@ -346,7 +346,7 @@ def _places(n: int, k: int) -> tuple[Any, ...]:
 @checked
 @whole
 def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
-    """A tensor with twice the axes, and these entries where both halves of the index agree.
+    """A tensor of twice the rank, with these entries on its generalized diagonal.
 
     >>> tensor_diag([1.0, 2.0]).shape
     TensorShape([2, 2])
@@ -359,7 +359,7 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
 @checked
 @whole
 def tensor_diag_part(input: Any, name: str | None = None) -> Any:
-    """The entries where both halves of the index agree.
+    """The generalized diagonal: entries at which both halves of the index agree.
 
     >>> tensor_diag_part([[1.0, 2.0], [3.0, 4.0]]).numpy()
     array([1., 4.], dtype=float32)

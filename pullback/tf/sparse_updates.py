@@ -1,4 +1,4 @@
-"""Variables read and assigned to in some places: `tf.Variable.scatter_*` and its kin."""
+"""Variables read and updated at indices: `tf.Variable.scatter_*` and related methods."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .tensor import Tensor
 
 
 class SparseUpdates:
-    """Methods of `tf.Variable`. Places are counted along the first axis.
+    """Mix-in for `tf.Variable`. Indices refer to the first axis.
 
-    Each returns the variable. An update has the form of `tf.IndexedSlices`; a place that it names
-    twice is changed by both. Raises `ArgumentTypeError` (a `TypeError`) for another form, and
-    `InvalidArgumentError` for a place that is not there.
+    Each method returns the variable. An update is a `tf.IndexedSlices`; if it repeats an index,
+    both slices apply. Raises `ArgumentTypeError` (a `TypeError`) for another type, and
+    `InvalidArgumentError` for an index out of range.
     """
 
     __slots__ = ()
@@ -36,7 +36,7 @@ class SparseUpdates:
     _given: Callable[..., Any]
 
     def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
-        """Add slices.
+        """Add slices at their indices.
 
         >>> from pullback import tf
         >>> v = tf.Variable([1.0, 2.0, 3.0])
@@ -46,35 +46,35 @@ class SparseUpdates:
         return self._scattered(tensor_scatter_nd_add, *_parts(sparse_delta))
 
     def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
-        """Subtract slices."""
+        """Subtract slices at their indices."""
         return self._scattered(tensor_scatter_nd_sub, *_parts(sparse_delta))
 
     def scatter_update(
         self, sparse_delta: Any, use_locking: bool = False, name: Any = None
     ) -> Any:
-        """Put slices in place."""
+        """Assign slices at their indices."""
         return self._scattered(tensor_scatter_nd_update, *_parts(sparse_delta))
 
     def scatter_max(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
-        """Take the larger of what is there and the slices."""
+        """Assign the element-wise maximum of the current value and the slices."""
         return self._scattered(tensor_scatter_nd_max, *_parts(sparse_delta))
 
     def scatter_min(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
-        """Take the smaller of what is there and the slices."""
+        """Assign the element-wise minimum of the current value and the slices."""
         return self._scattered(tensor_scatter_nd_min, *_parts(sparse_delta))
 
     def scatter_mul(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
-        """Multiply by slices."""
+        """Multiply by slices at their indices."""
         return self._by_factor(strict.multiply, sparse_delta)
 
     def scatter_div(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
-        """Divide by slices."""
+        """Divide by slices at their indices."""
         return self._by_factor(strict.divide, sparse_delta)
 
     def batch_scatter_update(
         self, sparse_delta: Any, use_locking: bool = False, name: Any = None
     ) -> Any:
-        """Put slices in place along the last axis that the indices have, one row at a time."""
+        """Assign row by row, at indices along the last axis that `indices` has."""
         values, indices = _parts(sparse_delta)
         at = operand(indices, "iu", "indices")._data
         rows = numpy.indices(at.shape)[:-1]
@@ -82,27 +82,27 @@ class SparseUpdates:
         return self.scatter_nd_update(places, values)
 
     def scatter_nd_add(self, indices: Any, updates: Any, name: Any = None) -> Any:
-        """Add at positions along the first axes, the last axis of the indices."""
+        """Add at index tuples into the first axes (the last axis of `indices`)."""
         return self._put_at(tensor_scatter_nd_add, indices, updates)
 
     def scatter_nd_sub(self, indices: Any, updates: Any, name: Any = None) -> Any:
-        """Subtract at positions along the first axes, the last axis of the indices."""
+        """Subtract at index tuples into the first axes (the last axis of `indices`)."""
         return self._put_at(tensor_scatter_nd_sub, indices, updates)
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: Any = None) -> Any:
-        """Put in place at positions along the first axes, the last axis of the indices."""
+        """Assign at index tuples into the first axes (the last axis of `indices`)."""
         return self._put_at(tensor_scatter_nd_update, indices, updates)
 
     def sparse_read(self, indices: Any, name: Any = None) -> Any:
-        """The slices in some places, as `tf.gather` gives them."""
+        """The slices at the indices, as `tf.gather` returns them."""
         return gather(self, indices)
 
     def gather_nd(self, indices: Any, name: Any = None) -> Any:
-        """The slices at positions along the first axes, the last axis of the indices."""
+        """The slices at index tuples into the first axes (the last axis of `indices`)."""
         return gather_nd(self, indices)
 
     def count_up_to(self, limit: int) -> Any:
-        """Add 1, and return what it was; an `OutOfRangeError` when the limit is reached."""
+        """Add 1 and return the old value; raises an `OutOfRangeError` at the limit."""
         before = int(raw(self._now()))
         if before >= limit:
             raise OutOfRangeError(None, None, f"Reached limit of {limit}")
@@ -110,13 +110,13 @@ class SparseUpdates:
         return wrap(Tensor, numpy.asarray(before, self._data.dtype))
 
     def initialized_value(self) -> Any:
-        """Its value: it always has one."""
+        """The initial value: the current one, since a variable always has a value."""
         return self.value()
 
-    # Inside -----------------------------------------------------------------------------------
+    # Internal ---------------------------------------------------------------------------------
 
     def _now(self) -> Any:
-        """The value, of which no tape is told."""
+        """The value, read without recording."""
         return wrap(Tensor, self._data) if current_graph() is None else self.value()
 
     def _put_at(self, function: Callable[..., Any], indices: Any, updates: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`tf.math`'s special functions, and those of its functions that are seldom asked for."""
+"""Special functions of `tf.math`, and its less common functions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ xlog1py = _special_of_several("xlog1py", "xlog1py")
 
 
 def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
-    """x / y, and 0 where x is 0.
+    """x / y, but 0 where x is 0.
 
     >>> xdivy(0.0, 0.0).numpy()
     np.float32(0.0)
@@ -77,7 +77,7 @@ def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
-    """1 / x, and 0 where x is 0.
+    """1 / x, but 0 where x is 0.
 
     >>> reciprocal_no_nan([0.0, 4.0]).numpy()
     array([0.  , 0.25], dtype=float32)
@@ -88,7 +88,7 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
-    """A number times a tensor, or times slices of one.
+    """A scalar times a tensor or IndexedSlices.
 
     >>> scalar_mul(2.0, [1.0, 2.0]).numpy()
     array([2., 4.], dtype=float32)
@@ -104,7 +104,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Any:
-    """The sum of tensors of one shape.
+    """The sum of a list of tensors of one shape.
 
     >>> accumulate_n([[1.0], [2.0]]).numpy()
     array([3.], dtype=float32)
@@ -119,7 +119,7 @@ def accumulate_n(
 
 @checked
 def lbeta(x: Any, name: str | None = None) -> Any:
-    """log B(x), of the multivariate beta function along the last axis.
+    """log B(x) of the multivariate beta function, along the last axis.
 
     >>> lbeta([1.0, 1.0]).numpy()
     np.float32(0.0)
@@ -133,10 +133,10 @@ def lbeta(x: Any, name: str | None = None) -> Any:
 def cumulative_logsumexp(
     x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """log of the running sums of exp(x), with no overflow.
+    """Cumulative log-sum-exp: log of the cumulative sums of exp(x), computed without overflow.
 
-    exclusive  without the entry itself: -inf (the smallest number) to begin with
-    reverse    from the end
+    exclusive  exclude the entry itself; the first result is -inf (the dtype's smallest number)
+    reverse    sum from the end
 
     >>> cumulative_logsumexp([0.0, 0.0]).numpy()
     array([0.       , 0.6931472], dtype=float32)
@@ -159,7 +159,7 @@ def cumulative_logsumexp(
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Any:
-    """The share of the entries that are 0.
+    """The fraction of entries that are 0.
 
     >>> zero_fraction([0.0, 1.0]).numpy()
     np.float32(0.5)
@@ -170,7 +170,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Any:
 @checked
 @whole
 def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Any:
-    """Whether each row's target is among its k largest predictions; ties are counted in.
+    """Whether each row's target is among its k largest predictions; ties count as in.
 
     >>> in_top_k([1, 0], [[0.1, 0.9], [0.2, 0.8]], 1).numpy()
     array([ True, False])
@@ -189,7 +189,7 @@ def confusion_matrix(
     labels: Any, predictions: Any, num_classes: Any = None, weights: Any = None,
     dtype: Any = "int32", name: str | None = None,
 ) -> Any:
-    """How often each label (a row) was predicted as each (a column); or the sum of weights.
+    """Confusion matrix: counts (or summed weights) per label (row) and prediction (column).
 
     >>> confusion_matrix([0, 1, 1], [0, 1, 0]).numpy()
     array([[1, 0],
@@ -200,7 +200,7 @@ def confusion_matrix(
     most = int(max(rows.max(initial=-1), columns.max(initial=-1))) + 1
     size = most if num_classes is None else int(raw(num_classes))
     if most > size or min(rows.min(initial=0), columns.min(initial=0)) < 0:
-        raise invalid("`confusion_matrix`", f"numbers from 0 to {size - 1}", f"{most - 1}")
+        raise invalid("`confusion_matrix`", f"numbers in [0, {size})", f"{most - 1}")
     made = numpy.zeros((size, size), array_dtype(dtype))
     numpy.add.at(made, (rows, columns), 1 if weights is None else numpy.asarray(
         raw(weights)).reshape(-1))
@@ -210,19 +210,19 @@ def confusion_matrix(
 @checked
 @whole
 def invert_permutation(x: Any, name: str | None = None) -> Any:
-    """The order that puts an order right: y[x[i]] = i.
+    """The inverse of a permutation: y[x[i]] = i.
 
     >>> invert_permutation([2, 0, 1]).numpy()
     array([1, 2, 0], dtype=int32)
     """
     at = operand(x, "i", "invert_permutation")._data
     if not numpy.array_equal(numpy.sort(at), numpy.arange(at.size)):
-        raise invalid("`invert_permutation`", "each number from 0 on once", f"{at}")
+        raise invalid("`invert_permutation`", "a permutation of 0 … n - 1", f"{at}")
     return wrap(Tensor, numpy.argsort(at).astype(at.dtype))
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> Any:
-    """Whether no entry is below the one before.
+    """True if no entry is smaller than the one before.
 
     >>> bool(is_non_decreasing([1.0, 1.0, 2.0]))
     True
@@ -232,7 +232,7 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Any:
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
-    """Whether every entry is above the one before.
+    """True if every entry is larger than the one before.
 
     >>> bool(is_strictly_increasing([1.0, 1.0, 2.0]))
     False

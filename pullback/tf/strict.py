@@ -1,7 +1,7 @@
-"""Operations on two tensors that refuse to mix dtypes, as TensorFlow's do.
+"""Binary operations that refuse to mix dtypes, as TensorFlow's do.
 
-One small function for each operation, which is the operator and what `tf.add` and its kin call:
-it compares the dtypes and hands on to the core.
+There is one function per operation; the operator and `tf.add` etc. both call it. It compares
+the dtypes, then calls the core.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .values import array_of, like
 
 _BOOL, _SINGLE, _DOUBLE = (numpy.dtype(n) for n in ("bool", "float32", "float64"))
 _QUOTIENT = {"int8": "float32", "int16": "float32", "uint8": "float32", "uint16": "float32"}
-"""dtype -> that of its quotients; other integers have float64."""
+"""dtype -> dtype of its quotients; other integers give float64."""
 
 Binary = Callable[[Any, Any], Any]
 
 
 def _arithmetic(name: str) -> Binary:
-    """For everything but booleans; `self` is a tensor of this door."""
+    """An operator for all dtypes but bool; `self` is a front-end tensor."""
     operate = OPS[name].op.operate
 
     def method(self: Any, other: Any) -> Any:
@@ -52,7 +52,7 @@ def _arithmetic(name: str) -> Binary:
 
 
 def _general(name: str, kinds: str) -> Binary:
-    """For the kinds of dtype named."""
+    """An operator for the given kinds of dtype."""
     function = OPS[name]
 
     def method(self: Any, other: Any) -> Any:
@@ -82,7 +82,7 @@ def _refused(name: str, x: Any, y: Any, error: Exception) -> Exception:
     if isinstance(error, OverflowError):
         return mixed_dtypes(name, x._data.dtype, str(error))
     if x._data.__class__ is Symbol or raw(y).__class__ is Symbol:
-        return translated(error, name)  # which says where it was built
+        return translated(error, name)  # adds where the operation was built
     shapes = tuple(x._data.shape), tuple(getattr(y, "shape", ()))
     try:
         numpy.broadcast_shapes(*shapes)
@@ -125,24 +125,24 @@ def _matmul() -> Binary:
     return matmul
 
 
-def _comparison(name: str, answer: bool) -> Binary:
-    """`==` or `!=`: of shapes that do not fit, and of None, the answer is plain."""
+def _comparison(name: str, default: bool) -> Binary:
+    """`==` or `!=`; for None and for shapes that do not broadcast, returns `default`."""
     general = _general(name, "bfciuO")
 
     def method(self: Any, other: Any) -> Any:
         if other is None:
-            return answer
+            return default
         try:
             return general(self, other)
         except _InvalidShape:
-            return self._out(numpy.asarray(answer))
+            return self._out(numpy.asarray(default))
 
     method.__name__ = name
     return method
 
 
 def reflected(function: Binary) -> Binary:
-    """The operator with its operands exchanged: the other is no tensor."""
+    """The operator with swapped operands, for a left operand that is not a tensor."""
 
     def method(self: Any, other: Any) -> Any:
         dtype = self._data.dtype

@@ -1,4 +1,4 @@
-"""TensorFlow's tape and gradients of one's own, on this door's tensors."""
+"""`tf.GradientTape` and custom gradients, on tensors of the TensorFlow front end."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _TYPES = {
     "LogSoftmax": "log_softmax", "LeakyRelu": "leaky_relu", "ExpandDims": "expand_dims",
     "BroadcastTo": "broadcast_to", "Tile": "tile",
 }
-"""Types of TensorFlow's operations that are not the core's names in another spelling."""
+"""TensorFlow operation types that do not follow from the core's names by spelling."""
 
 
 def gradient_under(name: Any) -> Any:
-    """The gradient that TensorFlow has under a type, where it fits other operations too.
+    """The gradient registered under an operation type, if it also fits other operations.
 
-    That is `"Identity"`'s, the usual one for a straight-through estimator. Anything else, and a
-    name that was registered, is handed through.
+    That is `"Identity"`, the usual choice for a straight-through estimator. Other values, and
+    names registered by the user, are returned unchanged.
 
     >>> gradient_under("Identity")(None, 2.0), gradient_under("Doctest.Other")
     (2.0, 'Doctest.Other')
@@ -50,14 +50,14 @@ def _identity(op: Any, gradient: Any) -> Any:
 
 
 def _named(overrides: Any) -> Any:
-    """{operation: rule} with the core's names in the place of TensorFlow's types."""
+    """{operation: rule}, with the core's names instead of TensorFlow's operation types."""
     if not isinstance(overrides, Mapping):
         return overrides
     return {_core_name(k): gradient_under(v) for k, v in overrides.items()}
 
 
 def _core_name(key: Any) -> Any:
-    """The core's name of an operation, for its name there or its type in TensorFlow."""
+    """The core's name of an operation, from its core name or its TensorFlow type."""
     from ..core.op import OPS
 
     if not isinstance(key, str) or key in OPS:
@@ -66,17 +66,17 @@ def _core_name(key: Any) -> Any:
 
 
 class UnconnectedGradients(enum.Enum):
-    """What a tape answers where no path leads to a source: None, or zeros."""
+    """What a tape returns for a source that the target does not depend on: None or zeros."""
 
     NONE = "none"
     ZERO = "zero"
 
 
 class GradientTape(CoreTape):
-    """Records what is computed from watched tensors, and differentiates it.
+    """Records operations on watched tensors, for automatic differentiation.
 
-    See `pullback.GradientTape`. Integers are never followed: to watch them, or to ask for their
-    gradient, warns and gives None.
+    See `pullback.GradientTape`. Integers have no gradient: to watch one, or to ask for its
+    gradient, gives a warning and None.
 
     >>> from pullback import tf
     >>> x = tf.constant(3.0)
@@ -90,21 +90,21 @@ class GradientTape(CoreTape):
     _slicewise: Collection[Any] = ()
 
     def watch(self, tensor: Any) -> None:
-        """Follow a tensor, or every tensor of a nested structure, from now on.
+        """Start recording operations on a tensor, or on every tensor of a nested structure.
 
-        Raises `ArgumentError` (a `ValueError`) for what is no tensor.
+        Raises `ArgumentError` (a `ValueError`) for a value that is not a tensor.
         """
         for x in leaves(tensor):
             if not isinstance(x, CoreTensor):
                 raise ArgumentError("tape.watch", "tensors or variables", f"a {type(x).__name__}",
-                                    "make it one with tf.constant(…)")
+                                    "convert it with tf.constant(…)")
             if is_inexact(x._data):
                 super().watch(x)
             else:
                 _warn_of(x, "watched")
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The variables read or watched so far, in the order in which they were made."""
+        """The variables read or watched so far, in the order of their creation."""
         found = [v for v in super().watched_variables() if v._leaf is not None]
         return tuple(sorted(found, key=lambda v: v._leaf.born))
 
@@ -113,13 +113,13 @@ class GradientTape(CoreTape):
         unconnected_gradients: Any = UnconnectedGradients.NONE, overrides: Any = None,
         dense: bool = False,
     ) -> Any:
-        """The gradient of the targets' sum with respect to each source, in the sources' structure.
+        """The gradient of sum(targets) with respect to each source, in the sources' structure.
 
-        See `pullback.GradientTape.gradient`; `overrides` takes TensorFlow's operation types too.
-        Of a variable or watched tensor that only `tf.gather` and `tf.nn.embedding_lookup` were
-        asked of, the gradient is `tf.IndexedSlices`; with `dense=True` it is a tensor.
+        See `pullback.GradientTape.gradient`; `overrides` also accepts TensorFlow's operation types.
+        The gradient is a `tf.IndexedSlices` for a variable or watched tensor that is only used by
+        `tf.gather` and `tf.nn.embedding_lookup`; with `dense=True` it is a tensor.
 
-        Raises `ArgumentTypeError` (a `TypeError`) for a target or a source that is no tensor.
+        Raises `ArgumentTypeError` (a `TypeError`) for a target or source that is not a tensor.
         """
         if any(t is None for t in leaves(target)):
             raise ArgumentTypeError("target of tape.gradient", "tensors", "None",
@@ -156,7 +156,7 @@ def _warn_of(x: Any, role: str) -> None:
 
 
 class override_gradient(_core_override):
-    """Give operations other gradients inside a block; names may be TensorFlow's operation types.
+    """Replaces the gradients of operations in a block; accepts TensorFlow's operation types.
 
     See `pullback.override_gradient`.
 

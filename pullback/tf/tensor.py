@@ -1,4 +1,4 @@
-"""`tf.Tensor`: the core's tensor with TensorFlow's members and strict operators."""
+"""`tf.Tensor`: the core's tensor with TensorFlow's attributes and strict operators."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UFUNCS = {
 
 
 class Reference:
-    """A hashable stand-in for a tensor or variable, which are not: equal for the same object."""
+    """A hashable reference to a tensor or variable; equal if it refers to the same object."""
 
     __slots__ = ("_target",)
 
@@ -55,7 +55,7 @@ class Reference:
 
 
 class Members:
-    """What `tf.Tensor` and `tf.Variable` have in common."""
+    """Members shared by `tf.Tensor` and `tf.Variable`."""
 
     __slots__ = ()
     _data: Any
@@ -63,36 +63,36 @@ class Members:
 
     @property
     def dtype(self) -> DType:
-        """The type of the entries, which equals NumPy's."""
+        """The dtype of the entries; compares equal to NumPy's."""
         dtype = self._data.dtype
         return _known.get(dtype) or as_dtype(dtype)
 
     @property
     def shape(self) -> TensorShape:
-        """The lengths of the axes."""
+        """The lengths of the axes, as a TensorShape."""
         shape = self._data.shape
         return tuple.__new__(TensorShape, shape) if shape.__class__ is tuple else (
             shape_known(shape)
         )
 
     def get_shape(self) -> TensorShape:
-        """The lengths of the axes."""
+        """The lengths of the axes, as a TensorShape."""
         return self.shape
 
     def set_shape(self, shape: Any) -> None:
-        """Check that the shape is this one (None where any length will do).
+        """Check the shape (None matches any length).
 
-        Raises `ShapeError` (a `ValueError`).
+        Raises `ShapeError` (a `ValueError`) if it does not match.
         """
         self.shape.assert_is_compatible_with(shape)
 
     def numpy(self) -> Any:
-        """The values as a NumPy array of its own; a NumPy number where there are no axes."""
+        """A copy of the value as a NumPy array; a NumPy scalar for a scalar tensor."""
         own: Any = self
         return numpy.array(own._leave(".numpy()"))[()]
 
     def ref(self) -> Reference:
-        """What sets and dictionaries take in place of a tensor.
+        """A hashable reference to the tensor, for sets and dictionary keys.
 
         >>> from pullback import tf
         >>> x = tf.constant(1.0)
@@ -103,7 +103,7 @@ class Members:
 
     def __hash__(self) -> int:
         raise ArgumentTypeError(
-            f"hash of a {type(self).__name__}", "something hashable", "a tensor", "use x.ref()"
+            f"hash of a {type(self).__name__}", "a hashable object", "a tensor", "use x.ref()"
         )
 
     def __float__(self) -> float:
@@ -117,7 +117,7 @@ class Members:
 
     def _number(self, who: str) -> Any:
         if self._data.shape:
-            raise ArgumentTypeError(f"`{who}` of a tensor", "no axes", f"shape {self.shape}",
+            raise ArgumentTypeError(f"`{who}` of a tensor", "a scalar", f"shape {self.shape}",
                                     "take one entry")
         own: Any = self
         return own._leave(f"{who}()")[()]
@@ -132,7 +132,7 @@ class Members:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise ArgumentTypeError(
-            "assignment to entries", "something that can be changed", f"a {type(self).__name__}",
+            "assignment to entries", "a mutable object", f"a {type(self).__name__}",
             "tf.tensor_scatter_nd_update for a tensor, v[…].assign(…) for a variable",
         )
 
@@ -153,13 +153,13 @@ class Members:
     __or__ = __ror__ = strict.logical_or
     __xor__ = __rxor__ = strict.logical_xor
 
-    # `x += y` gives x another tensor: tensors do not change.
+    # `x += y` binds x to a new tensor: tensors are immutable.
     __iadd__, __isub__, __imul__, __itruediv__ = __add__, __sub__, __mul__, __truediv__
     __ifloordiv__, __imod__, __ipow__, __imatmul__ = __floordiv__, __mod__, __pow__, __matmul__
     __iand__, __ior__, __ixor__ = __and__, __or__, __xor__
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **how: Any) -> Any:
-        """`array * x` takes the dtype of x; other functions of NumPy's are the core's."""
+        """`array * x` takes the dtype of x; the core handles other NumPy functions."""
         function = _UFUNCS.get(ufunc.__name__)
         if function is None or method != "__call__" or how:
             inherited: Any = super()
@@ -199,7 +199,7 @@ def _check_index(index: Any) -> None:
 
 
 class Tensor(Members, CoreTensor):
-    """A tensor of TensorFlow's: immutable, float32 by default, strict about dtypes.
+    """An immutable tensor: float32 by default, never mixing dtypes.
 
     >>> from pullback import tf
     >>> x = tf.constant([1.0, 2.0])
@@ -212,7 +212,7 @@ class Tensor(Members, CoreTensor):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         made = super().__array__(dtype, copy)
-        if not copy:  # it may be a view
+        if not copy:  # the array may be a view
             made = made.view()
             made.flags.writeable = False
         return made
@@ -243,18 +243,18 @@ Tensor._out = Tensor
 
 
 class Valueless:
-    """What a tensor of a graph lacks: `numpy`, so that `hasattr` says so."""
+    """Mix-in for symbolic tensors: hides `numpy`, so that `hasattr` returns False."""
 
     __slots__ = ()
 
     @property
     def numpy(self) -> Any:
-        """An error, which is an `AttributeError` too: there is no value until the graph runs."""
+        """Raises an error that is also an `AttributeError`: no value until the graph runs."""
         own: Any = self
         if own._data.__class__ is not Symbol:
             return Tensor.numpy.__get__(self)
         raise NoValueError(
             f".numpy() of {own._data.name!r}", "a value",
-            "a tensor of a graph, which has none until it is run",
-            "return it from the function, or run the graph, and take the value of the result",
+            "a symbolic tensor, which has no value until the graph runs",
+            "return it from the function, or run the graph, and use the result",
         )

@@ -1,4 +1,4 @@
-"""`tf.TensorArray`: a list of tensors for loops, and how a loop of a graph carries one."""
+"""`tf.TensorArray`: a list of tensors for loops, and its representation in graph loops."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ __all__ = ["TensorArray"]
 
 
 class TensorArray:
-    """Tensors of one dtype, written once each, in any order.
+    """A list of tensors of one dtype; each entry is written once, in any order.
 
-    dtype, size       of the entries, and how many there are
-    dynamic_size      writing behind the end makes it longer
-    clear_after_read  outside of graphs an entry can be read once, as in TensorFlow
-    element_shape     the shape of every entry; left out, that of the first one written
+    dtype, size       the dtype of the entries, and their number
+    dynamic_size      writing past the end makes the array longer
+    clear_after_read  outside graphs an entry can be read only once, as in TensorFlow
+    element_shape     the shape of every entry; by default, that of the first one written
     infer_shape       all entries have the shape of the first
 
-    Derivatives go through it. Outside of graphs `write` changes the array and returns it; inside,
-    it returns another, so always write `ta = ta.write(…)`. The other arguments change nothing.
+    It is differentiable. Outside graphs `write` modifies the array and returns it; inside, it
+    returns a new one, so always write `ta = ta.write(…)`. The other arguments are ignored.
 
     >>> from pullback import tf
     >>> ta = tf.TensorArray(tf.float32, size=2)
@@ -53,7 +53,7 @@ class TensorArray:
         self._clear = clear_after_read is not False
         self._infer = infer_shape
         self._shape = TensorShape(element_shape)
-        self._whole: Any = None  # all entries in one tensor, where an index is known to a graph
+        self._whole: Any = None  # all entries in one tensor, if an index is symbolic
         self._read: set[int] = set()
         count = length_of(0 if size is None else size)
         self._entries: Any = [None] * count if isinstance(count, int) else None
@@ -61,12 +61,12 @@ class TensorArray:
 
     @property
     def dtype(self) -> DType:
-        """The type of the entries."""
+        """The dtype of the entries."""
         return self._dtype
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether it grows when it is written to behind its end."""
+        """True if writing past the end makes the array longer."""
         return self._dynamic
 
     @property
@@ -88,9 +88,9 @@ class TensorArray:
     # Writing --------------------------------------------------------------------------------
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Put a tensor in a place, and return the array.
+        """Write a tensor at an index, and return the array.
 
-        Raises `OutOfRangeError` for a place that is not there, `InvalidArgumentError` for another
+        Raises `OutOfRangeError` for an index out of range, `InvalidArgumentError` for another
         dtype, `ValueError` for another shape.
         """
         value, place = self._checked(value), length_of(index)
@@ -104,7 +104,7 @@ class TensorArray:
         return made
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """Put the entries of a tensor along its first axis in all places."""
+        """Write the slices of a tensor along its first axis at all indices."""
         value = convert_to_tensor(value, self._dtype)
         made = self if current_graph() is None else self._copy()
         made._shape = made._shape.merge_with(value.shape[1:])
@@ -119,7 +119,7 @@ class TensorArray:
         return made
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Put the entries of a tensor along its first axis in some places."""
+        """Write the slices of a tensor along its first axis at the given indices."""
         made = self
         for place, entry in zip(shape_of(indices), unstack(convert_to_tensor(value, self._dtype)),
                                 strict=True):
@@ -127,7 +127,7 @@ class TensorArray:
         return made
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """Put pieces of some lengths along the first axis of a tensor in the places."""
+        """Write pieces of a tensor, of the given lengths along its first axis, in order."""
         made = self if current_graph() is None else self._copy()
         made._entries = split(convert_to_tensor(value, self._dtype), list(shape_of(lengths)))
         made._infer, made._whole = False, None
@@ -136,9 +136,9 @@ class TensorArray:
     # Reading --------------------------------------------------------------------------------
 
     def read(self, index: Any, name: str | None = None) -> Any:
-        """The tensor in a place; zeros, where none was written and the shape is known.
+        """The tensor at an index; zeros if nothing was written and the shape is known.
 
-        Raises `OutOfRangeError` for a place that is not there, `InvalidArgumentError` for one that
+        Raises `OutOfRangeError` for an index out of range, `InvalidArgumentError` for one that
         was read before (unless `clear_after_read=False`).
         """
         place = length_of(index)
@@ -148,8 +148,8 @@ class TensorArray:
             raise _outside(place, len(self._entries))
         if current_graph() is None and self._clear:
             if place in self._read and self._entries[place] is None:
-                raise invalid("TensorArray.read", "a place that was not read before", f"{place}",
-                              "make it with clear_after_read=False")
+                raise invalid("TensorArray.read", "an index that was not read before", f"{place}",
+                              "create the array with clear_after_read=False")
             self._read.add(place)
             found = self._entry(place)
             self._entries[place] = None
@@ -157,7 +157,7 @@ class TensorArray:
         return self._entry(place)
 
     def stack(self, name: str | None = None) -> Any:
-        """All entries in one tensor, along a new first axis."""
+        """All entries stacked along a new first axis."""
         if self._whole is not None:
             return self._whole
         if self._entries is None:
@@ -167,7 +167,7 @@ class TensorArray:
         return stack([self._entry(i) for i in range(len(self._entries))])
 
     def gather(self, indices: Any, name: str | None = None) -> Any:
-        """The entries in some places, along a new first axis."""
+        """The entries at the given indices, stacked along a new first axis."""
         places = shape_of(indices)
         if isinstance(places, tuple) and self._entries is not None and (
             all(isinstance(p, int) for p in places)
@@ -176,24 +176,24 @@ class TensorArray:
         return gather(self.stack(), indices)
 
     def concat(self, name: str | None = None) -> Any:
-        """All entries, one after the other along their first axis."""
+        """All entries, concatenated along their first axis."""
         if self._entries is not None:
             return concat([self._entry(i) for i in range(len(self._entries))], 0)
         whole = self.stack()
         return reshape(whole, (-1, *tuple(whole.shape)[2:]))
 
     def identity(self) -> TensorArray:
-        """Another array with the same entries."""
+        """A copy of the array with the same entries."""
         return self._copy()
 
     def close(self, name: str | None = None) -> None:
-        """Let go of the entries."""
+        """Release the entries."""
         self._entries, self._whole = [], None
 
-    # Inside -----------------------------------------------------------------------------------
+    # Internal ---------------------------------------------------------------------------------
 
     def _kind(self) -> type:
-        """The class of what is made of it."""
+        """The class of arrays derived from this one."""
         return type(self)
 
     def _copy(self, whole: Any = None) -> TensorArray:
@@ -210,7 +210,7 @@ class TensorArray:
         value = convert_to_tensor(value, dtype_hint=self._dtype)
         if value.dtype != self._dtype:
             raise invalid("TensorArray.write", f"a tensor of dtype {self._dtype.name}",
-                          f"one of {value.dtype.name}")
+                          f"a tensor of {value.dtype.name}")
         if self._infer:
             self._shape.assert_is_compatible_with(value.shape)
             self._shape = self._shape.merge_with(value.shape)
@@ -222,16 +222,16 @@ class TensorArray:
 
     def _known(self, who: str) -> tuple[int, ...]:
         if not self._shape.is_fully_defined():
-            raise invalid(f"TensorArray.{who}", "entries that were written, or an element_shape",
+            raise invalid(f"TensorArray.{who}", "written entries, or an element_shape",
                           f"element_shape {self._shape}")
         return tuple(self._shape)
 
     def _zeros(self) -> Any:
-        """What it is before it is written to, in a place of a graph that is not known."""
+        """The initial tensor of a loop whose write indices are symbolic."""
         return zeros((self._size, *self._known("stack")), self._dtype)
 
     def _written(self, index: Any, value: Any) -> TensorArray:
-        """With a tensor in a place that only the graph knows."""
+        """The array with a tensor written at a symbolic index."""
         whole, index = self.stack(), ops.astype(index, array_dtype("int32"))
         if self._dynamic:
             more = ops.maximum(index + 1 - shape(whole)[0], 0)
@@ -244,12 +244,12 @@ class TensorArray:
 
 def _outside(place: int, count: int) -> Exception:
     return OutOfRangeError(
-        None, None, str(invalid("TensorArray", f"a place from 0 to {count - 1}", f"{place}"))
+        None, None, str(invalid("TensorArray", f"an index in [0, {count})", f"{place}"))
     )
 
 
 class Carried:
-    """Loop variables of a graph, with a tensor in the place of every array among them."""
+    """Loop variables of a graph, with each TensorArray replaced by a tensor."""
 
     def __init__(self, graph: Any, variables: Any, body: Callable[..., Any]) -> None:
         self.flat, self.rebuild = flatten(variables)
@@ -260,7 +260,7 @@ class Carried:
         self.start = self.packed(self.rebuild(self.flat))
 
     def _find_shapes(self, graph: Any, body: Callable[..., Any]) -> None:
-        """Learn from one turn what is written, and throw that turn away."""
+        """Learn the shapes of written entries from one trial iteration, which is discarded."""
         region = Region(graph)
         with region.building():
             values = [
@@ -280,23 +280,23 @@ class Carried:
         return [variables] if self.single else variables
 
     def packed(self, variables: Any) -> Any:
-        """Variables with a tensor for every array."""
+        """Variables with a tensor for each TensorArray."""
         flat, rebuild = flatten(variables)
         return rebuild([v.stack() if isinstance(v, TensorArray) else v for v in flat])
 
     def opened(self, variables: Any) -> Any:
-        """Variables with the arrays again."""
+        """Variables with the TensorArrays restored."""
         flat, rebuild = flatten(variables)
         for i in self.arrays:
             flat[i] = self.flat[i]._copy(flat[i])
         return rebuild(flat)
 
     def asking(self, cond: Callable[..., Any]) -> Callable[..., Any]:
-        """The condition as a function of the tensors."""
+        """The condition as a function of the packed tensors."""
         return lambda *tensors: cond(*self._opened(tensors))
 
     def turning(self, body: Callable[..., Any]) -> Callable[..., Any]:
-        """The body as a function of the tensors."""
+        """The body as a function of the packed tensors."""
         return lambda *tensors: self.packed(body(*self._opened(tensors)))
 
     def _opened(self, tensors: Sequence[Any]) -> Sequence[Any]:
@@ -304,7 +304,7 @@ class Carried:
         return self._arguments(self.opened(given))
 
     def invariants(self, given: Any) -> Any:
-        """The shapes that the tensors keep; None where all keep their own."""
+        """The shape invariants of the packed tensors; None if all keep their shapes."""
         growing = [i for i in self.arrays if self.flat[i]._dynamic]
         if given is None and not growing:
             return None
@@ -323,7 +323,7 @@ class Carried:
 
 
 class _Shape:
-    """A shape as one leaf."""
+    """A shape as a single leaf."""
 
     def __init__(self, lengths: Any) -> None:
         self.lengths = lengths
@@ -344,7 +344,7 @@ def _plain(given: TensorShape) -> Any:
 
 
 class _Probe(TensorArray):
-    """An array that only learns what is written to it."""
+    """A TensorArray that records only the shapes written to it."""
 
     def __init__(self, array: TensorArray) -> None:
         self.__dict__.update(array._copy().__dict__)
@@ -354,14 +354,14 @@ class _Probe(TensorArray):
         return TensorArray
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Learn the shape."""
+        """Record the shape."""
         self.seen = self.seen.merge_with(self._checked(value).shape)
         return self
 
     def read(self, index: Any, name: str | None = None) -> Any:
-        """Zeros of the shape."""
+        """Zeros of the recorded shape."""
         return zeros(self._known("read"), self._dtype)
 
     def stack(self, name: str | None = None) -> Any:
-        """One entry of zeros."""
+        """A single entry of zeros."""
         return zeros((1, *self._known("stack")), self._dtype)

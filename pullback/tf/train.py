@@ -1,4 +1,4 @@
-"""`tf.train`: variables, modules and optimizers written to files and read again.
+"""`tf.train`: save variables, modules and optimizers to files, and restore them.
 
 The files are safetensors: names and numbers, no code.
 """
@@ -26,10 +26,10 @@ SUFFIX = ".safetensors"
 
 
 class Checkpoint:
-    """Objects whose variables are saved and restored together.
+    """Saves and restores the variables of several objects together.
 
     root, objects  variables, modules, optimizers, checkpoints, and lists and dictionaries of them;
-                   every variable goes by the names and numbers that lead to it
+                   a variable's key is the path of attribute names and indices to it
 
     >>> import pathlib, tempfile
     >>> from pullback import tf
@@ -54,9 +54,9 @@ class Checkpoint:
         self.save_counter = Variable(0, dtype="int64", trainable=False, name="save_counter")
 
     def save(self, file_prefix: Any, options: Any = None) -> str:
-        """Write to `{file_prefix}-{number}`, and return that; the number is one more each time.
+        """Write to `{file_prefix}-{number}` and return that path; the number increases by 1.
 
-        `latest_checkpoint` of the folder is then this one.
+        `latest_checkpoint` of the directory then returns this path.
         """
         self.save_counter.assign_add(1)
         path = f"{file_prefix}-{int(self.save_counter)}"
@@ -65,17 +65,17 @@ class Checkpoint:
         return path
 
     def write(self, file_prefix: Any, options: Any = None) -> str:
-        """Write to a path, and return it; the file's name is that and `.safetensors`."""
+        """Write to a path and return it; the file name is the path plus `.safetensors`."""
         path = Path(f"{file_prefix}{SUFFIX}")
         path.parent.mkdir(parents=True, exist_ok=True)
         save(dict(self._variables()), path)
         return str(file_prefix)
 
     def restore(self, save_path: Any, options: Any = None) -> Status:
-        """Assign what `save` or `write` wrote; nothing, for the path None.
+        """Assign the values that `save` or `write` wrote; does nothing if the path is None.
 
-        Slots of optimizers that are still to be made get their values then.
-        Raises `NotFoundError` for a path that is not there, `ArgumentError` (a `ValueError`) for
+        Optimizer slots that do not exist yet receive their values on creation.
+        Raises `NotFoundError` for a missing path, `ArgumentError` (a `ValueError`) for
         another shape.
         """
         if save_path is None:
@@ -83,7 +83,7 @@ class Checkpoint:
         return self.read(save_path)
 
     def read(self, save_path: Any, options: Any = None) -> Status:
-        """`restore`, of what `write` wrote."""
+        """`restore`, for a path returned by `write`."""
         found = _load(save_path)
         own = dict(self._variables())
         for name in own.keys() & found.keys():
@@ -113,7 +113,7 @@ class Checkpoint:
 
 
 def _walk(value: Any, name: str, seen: tuple[int, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Variables and optimizers in something, with what leads to them."""
+    """Variables and optimizers in an object, with their paths."""
     if id(value) in seen:
         return
     seen = (*seen, id(value))
@@ -137,16 +137,16 @@ def _walk(value: Any, name: str, seen: tuple[int, ...] = ()) -> Iterator[tuple[s
 
 
 class Status:
-    """What `restore` did not find use for, or did not find."""
+    """The values that `restore` did not use, and the variables that it did not find."""
 
     def __init__(self, unused: set[str], missing: set[str]) -> None:
         self._unused, self._missing = unused, missing
 
     def assert_consumed(self) -> Status:
-        """Raise an `AssertionError` unless all was there, and all was used."""
+        """Raise an `AssertionError` unless every variable was found and every value used."""
         self.assert_existing_objects_matched()
         if self._unused:
-            raise AssertionError(f"in the checkpoint, and not used: {sorted(self._unused)}")
+            raise AssertionError(f"in the checkpoint but not used: {sorted(self._unused)}")
         return self
 
     def assert_existing_objects_matched(self) -> Status:
@@ -156,11 +156,11 @@ class Status:
         return self
 
     def assert_nontrivial_match(self) -> Status:
-        """As `assert_existing_objects_matched`."""
+        """Same as `assert_existing_objects_matched`."""
         return self.assert_existing_objects_matched()
 
     def expect_partial(self) -> Status:
-        """Nothing: what is not used is not reported."""
+        """Has no effect: unused values are never reported."""
         return self
 
 
@@ -179,7 +179,7 @@ def _note_latest(path: Path) -> None:
 
 
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
-    """The path that was saved to last in a folder; None where there is none.
+    """The path of the latest checkpoint in a directory; None if there is none.
 
     >>> latest_checkpoint("no/such/folder")
     """
@@ -192,15 +192,15 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
 
 
 def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
-    """Names and shapes of what a checkpoint has, in the order of names."""
+    """Names and shapes of a checkpoint's variables, sorted by name."""
     path = latest_checkpoint(ckpt_dir_or_file) or ckpt_dir_or_file
     return [(n, list(v.shape)) for n, v in sorted(_load(path).items())]
 
 
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
-    """An array of a checkpoint, by its name.
+    """A checkpoint's variable as an array.
 
-    Raises `NotFoundError` for a name that it does not have.
+    Raises `NotFoundError` for a missing name.
     """
     found = _load(latest_checkpoint(ckpt_dir_or_file) or ckpt_dir_or_file)
     if name not in found:
@@ -209,9 +209,9 @@ def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
 
 
 class CheckpointManager:
-    """A folder with the last few checkpoints of something.
+    """Keeps the latest checkpoints in a directory.
 
-    max_to_keep  how many; None for all
+    max_to_keep  the number of checkpoints to keep; None for all
 
     >>> import tempfile
     >>> from pullback import tf
@@ -230,18 +230,18 @@ class CheckpointManager:
 
     @property
     def checkpoints(self) -> list[str]:
-        """The paths that are there, oldest first."""
+        """The paths of the existing checkpoints, oldest first."""
         names = [str(p)[: -len(SUFFIX)]
                  for p in self._prefix.parent.glob(f"{self._prefix.name}-*{SUFFIX}")]
         return sorted(names, key=lambda n: int(n.rpartition("-")[2]))
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The last of them; None of none."""
+        """The path of the latest checkpoint; None if there is none."""
         return next(reversed(self.checkpoints), None)
 
     def save(self, checkpoint_number: int | None = None, **options: Any) -> str:
-        """Save another, and remove the oldest that are too many."""
+        """Save a new checkpoint, and delete the oldest ones beyond max_to_keep."""
         if checkpoint_number is None:
             path = self.checkpoint.save(self._prefix)
         else:
@@ -253,7 +253,7 @@ class CheckpointManager:
         return path
 
     def restore_or_initialize(self) -> str | None:
-        """Restore the last one, and return its path; None where there is none."""
+        """Restore the latest checkpoint and return its path; None if there is none."""
         latest = self.latest_checkpoint
         if latest is not None:
             self.checkpoint.restore(latest)

@@ -1,4 +1,4 @@
-"""Functions of functions, in TensorFlow's names: `vectorized_map` and `recompute_grad`."""
+"""`vectorized_map` and `recompute_grad`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["recompute_grad", "vectorized_map"]
 def vectorized_map(
     fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
 ) -> Any:
-    """What a function makes of each entry of a tensor along its first axis, all at once.
+    """Applies fn to each slice along the first axis, vectorized (per-example batching).
 
-    fn     is written for one entry; it takes one argument, in the structure of `elems`
-    elems  a tensor, or a nested structure of them, of one length; those of length 1 serve for all
+    fn     takes one argument, one example in the structure of `elems`
+    elems  a tensor or nested structure of tensors; first axes of one length, or of length 1
 
-    `fallback_to_while_loop` and `warn` are taken and change nothing: an operation that has no
-    batching rule always runs once an entry, and warns. Random numbers are drawn for each entry.
+    `fallback_to_while_loop` and `warn` are ignored: an operation without a batching rule always
+    runs once per example, and gives a warning. Random samples are drawn per example.
 
-    Raises an `InvalidArgumentError` (a `ValueError`) for lengths that differ and for scalars.
+    Raises an `InvalidArgumentError` (a `ValueError`) for scalars and for lengths that differ.
 
     >>> from pullback import tf
     >>> pairs = tf.constant([[1.0, 2.0], [3.0, 4.0]])
@@ -34,11 +34,11 @@ def vectorized_map(
     """
     flat, rebuild = flatten(mapped(convert_to_tensor, elems))
     if any(x.ndim == 0 for x in flat):
-        raise invalid("`vectorized_map`", "tensors with a first axis", "a scalar")
+        raise invalid("`vectorized_map`", "tensors with a first axis to map over", "a scalar")
     sizes = {x.shape[0] for x in flat}
     size = max(sizes, default=0)
     if not sizes <= {1, size}:
-        raise invalid("`vectorized_map`", "tensors of one first length, or of 1", f"{sizes}")
+        raise invalid("`vectorized_map`", "first axes of one length, or of length 1", f"{sizes}")
     single = [x.shape[0] != size for x in flat]
     missing: list[bool] = []
 
@@ -55,9 +55,9 @@ def vectorized_map(
 
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, of which nothing is kept for its gradient but its arguments.
+    """f with gradient checkpointing: only its arguments are saved for the gradient.
 
-    What the gradient needs is computed again when a tape is asked; see `pullback.checkpoint`.
+    The gradient recomputes everything else; see `pullback.checkpoint`.
 
     >>> from pullback import tf
     >>> x = tf.constant(0.0)

@@ -1,8 +1,8 @@
-"""Python's values and NumPy's arrays as the arrays that TensorFlow would make of them.
+"""Conversion of Python and NumPy values to the arrays that TensorFlow would create.
 
-Python's floats are float32 and its integers int32 unless a dtype is asked for, and a number goes
-into a tensor's dtype where that loses nothing of its kind: 2 into float32, but not 2.5 into int32.
-Arrays keep their dtype, and are converted to any that is asked for.
+Python floats become float32 and ints int32 unless a dtype is given. A number adopts a tensor's
+dtype if that is lossless in kind: 2 becomes float32, but 2.5 does not become int32. Arrays keep
+their dtype, and convert to any dtype that is given.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..errors import ArgumentError, ArgumentTypeError
 from .errors import mixed_dtypes
 
 _TAKES = {bool: "bfciu", int: "fciu", float: "fc", complex: "c"}
-"""type of a number -> kinds of dtype that take it."""
+"""type of a number -> kinds of dtype that accept it."""
 
 _RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 _DEFAULT = {
@@ -27,9 +27,9 @@ _DEFAULT = {
 
 
 def like(value: Any, dtype: Any, who: str) -> Any:
-    """What is no tensor as an operand of one; a Python number that fits is left as it is.
+    """The other operand of a tensor; a Python number that fits is returned unchanged.
 
-    Raises an `InvalidArgumentError` for what does not fit the dtype, `ArgumentError` for None.
+    Raises an `InvalidArgumentError` for values that do not fit the dtype, `ArgumentError` for None.
     """
     takes = _TAKES.get(value.__class__)
     if takes is not None and kind_of(dtype) in takes:
@@ -43,10 +43,10 @@ def like(value: Any, dtype: Any, who: str) -> Any:
 
 
 def array_of(value: Any, dtype: Any = None) -> Any:
-    """An array of a number, a nested sequence or an array.
+    """An array from a number, a nested sequence or an array.
 
-    Raises `ArgumentError` for None and ragged sequences, `ArgumentTypeError` for what is no number
-    and for numbers that the dtype cannot hold.
+    Raises `ArgumentError` for None and ragged sequences, `ArgumentTypeError` for values that
+    are not numbers and for numbers that the dtype cannot hold.
     """
     if is_array(value) and value.dtype.kind in "US":
         value = value.tolist()
@@ -60,7 +60,7 @@ def array_of(value: Any, dtype: Any = None) -> Any:
         natural = numpy.array(value)
     except ValueError as error:
         raise ArgumentError("conversion to a tensor", "sequences of one length",
-                            f"a ragged one: {error}") from None
+                            f"a ragged sequence: {error}") from None
     kind = natural.dtype.kind
     if kind in "USO" and _is_text(value):
         return _texts(value, dtype)
@@ -77,14 +77,14 @@ def array_of(value: Any, dtype: Any = None) -> Any:
 
 
 def _is_text(value: Any) -> bool:
-    """Whether something is text, or a nested sequence of it."""
+    """True for a string or a nested sequence of strings."""
     if isinstance(value, (list, tuple)):
         return bool(value) and all(map(_is_text, value))
     return isinstance(value, (str, bytes))
 
 
 def _texts(value: Any, dtype: Any) -> Any:
-    """An array of bytes, which is what a tensor of texts has."""
+    """An array of bytes, the form in which string tensors are stored."""
     if dtype is not None and dtype.kind != "O":
         raise _unfit(value, f"values of dtype {dtype}")
     made = numpy.array(value, dtype=object)
@@ -95,11 +95,11 @@ def _texts(value: Any, dtype: Any) -> Any:
 
 
 def _as_python(value: Any, natural: Any) -> Any:
-    """In TensorFlow's dtype for Python's numbers, unless the numbers are NumPy's."""
+    """The array in TensorFlow's dtype for Python numbers, unless the numbers are NumPy's."""
     leaf = value
     while isinstance(leaf, (list, tuple)) and leaf:
         leaf = leaf[0]
-    if is_array(leaf):  # NumPy's numbers too
+    if is_array(leaf):  # NumPy scalars too
         known = _RANK[kind_of(leaf.dtype)] >= _RANK[natural.dtype.kind]
         return natural.astype(leaf.dtype, copy=False) if known else natural
     default = _DEFAULT[natural.dtype.kind]
@@ -114,5 +114,5 @@ def _unfit(value: Any, expected: str) -> ArgumentTypeError:
     text = repr(value)
     return ArgumentTypeError(
         "conversion to a tensor", expected, text if len(text) < 60 else f"a {type(value).__name__}",
-        "convert it first, as with tf.cast",
+        "convert it first, for example with tf.cast",
     )

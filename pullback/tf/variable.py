@@ -1,4 +1,4 @@
-"""`tf.Variable`: the core's variable with TensorFlow's members and strict assignment."""
+"""`tf.Variable`: the core's variable with TensorFlow's attributes and strict assignment."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ __all__ = ["Variable", "VariableAggregation", "VariableSynchronization"]
 
 
 class VariableSynchronization(enum.Enum):
-    """When copies of a variable are brought together; there is one copy here."""
+    """When copies of a variable are synchronized; here there is only one copy."""
 
     AUTO, NONE, ON_WRITE, ON_READ = range(4)
 
 
 class VariableAggregation(enum.Enum):
-    """How copies of a variable are brought together; there is one copy here."""
+    """How copies of a variable are aggregated; here there is only one copy."""
 
     NONE, SUM, MEAN, ONLY_FIRST_REPLICA = range(4)
 
 
 class Variable(Members, SparseUpdates, CoreVariable):
-    """A tensor that training changes; tapes watch it unless it is not trainable.
+    """A mutable tensor for training; tapes watch it if it is trainable.
 
-    initial_value  what `tf.constant` takes, or a function without arguments that returns it
-    trainable      whether tapes watch it without being told
-    name           for printing; TensorFlow adds `:0`
-    dtype, shape   converted to and checked, when given
-    constraint     kept for optimizers; not applied by `assign`
+    initial_value  a value for `tf.constant`, or a function without arguments that returns one
+    trainable      whether tapes watch it automatically
+    name           used in printing; TensorFlow appends `:0`
+    dtype, shape   the value is converted to the dtype, and checked against the shape
+    constraint     stored for optimizers; `assign` does not apply it
 
     `validate_shape`, `caching_device`, `variable_def`, `import_scope`, `synchronization`,
-    `aggregation` and `experimental_enable_variable_lifting` are taken and change nothing.
+    `aggregation` and `experimental_enable_variable_lifting` are accepted and ignored.
 
     >>> from pullback import tf
     >>> v = tf.Variable([1.0, 2.0], name="v")
@@ -67,7 +67,7 @@ class Variable(Members, SparseUpdates, CoreVariable):
         shape: Any = None, experimental_enable_variable_lifting: bool = True,
     ) -> None:
         if initial_value is None:
-            raise ArgumentError("tf.Variable", "an initial value", "none")
+            raise ArgumentError("tf.Variable", "an initial value", "None")
         if callable(initial_value) and not isinstance(initial_value, CoreTensor):
             initial_value = initial_value()
         wanted = array_dtype(dtype)
@@ -87,17 +87,17 @@ class Variable(Members, SparseUpdates, CoreVariable):
 
     @property
     def name(self) -> str:
-        """The name it was given, or `Variable`, and `:0`."""
+        """The name (`Variable` by default) followed by `:0`."""
         return f"{super().name}:0"
 
     @property
     def synchronization(self) -> VariableSynchronization:
-        """There is one copy."""
+        """Always AUTO: there is only one copy."""
         return VariableSynchronization.AUTO
 
     @property
     def aggregation(self) -> VariableAggregation:
-        """There is one copy."""
+        """Always NONE: there is only one copy."""
         return VariableAggregation.NONE
 
     @property
@@ -109,9 +109,9 @@ class Variable(Members, SparseUpdates, CoreVariable):
         self, value: Any, use_locking: bool = False, name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Put a value in place and return the variable.
+        """Assign a new value and return the variable.
 
-        Raises `ArgumentError` (a `ValueError`) for a tensor of another dtype or another shape.
+        Raises `ArgumentError` (a `ValueError`) for a tensor of another dtype or shape.
         """
         return copied(value, self._put(self._given(value), None), "assign")
 
@@ -119,14 +119,14 @@ class Variable(Members, SparseUpdates, CoreVariable):
         self, delta: Any, use_locking: bool = False, name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Add to the value and return the variable; a shape that differs is refused."""
+        """Add to the value and return the variable; the shapes must match."""
         return self._changed(delta, "add")
 
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Subtract from the value and return the variable; a shape that differs is refused."""
+        """Subtract from the value and return the variable; the shapes must match."""
         return self._changed(delta, "subtract")
 
     def _changed(self, delta: Any, operation: str) -> Any:
@@ -142,7 +142,7 @@ class Variable(Members, SparseUpdates, CoreVariable):
         if isinstance(value, CoreTensor) and value._data.dtype != dtype:
             raise ArgumentError(
                 f"assignment to {self.name!r}", f"a tensor of dtype {dtype}",
-                f"one of {value._data.dtype}", f"tf.cast(value, tf.{dtype})",
+                f"a tensor of {value._data.dtype}", f"tf.cast(value, tf.{dtype})",
             )
         return array_of(raw(value), dtype)
 
@@ -169,7 +169,7 @@ class Variable(Members, SparseUpdates, CoreVariable):
 def _refused(operator: str, instead: str) -> Any:
     def method(self: Any, value: Any) -> Any:
         raise InplaceError(
-            f"`variable {operator}= value`", "an assignment, or a new tensor",
+            f"`variable {operator}= value`", "an assign method, or a new tensor",
             "an in-place operator", f"{instead}, or out = variable {operator} value",
         )
 
@@ -187,7 +187,7 @@ for _name, _operator in {
 
 
 class Part(Tensor):
-    """What indexing a variable gives: a tensor, and a place to assign to."""
+    """A slice of a variable: a tensor with an `assign` method."""
 
     __slots__ = ("_index", "_variable")
     _out = Tensor
@@ -195,7 +195,7 @@ class Part(Tensor):
     _index: Any
 
     def assign(self, value: Any) -> Any:
-        """Put a value in this place of the variable, and return the variable.
+        """Assign to this slice of the variable, and return the variable.
 
         >>> from pullback import tf
         >>> v = tf.Variable([1.0, 2.0])

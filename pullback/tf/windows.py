@@ -1,4 +1,4 @@
-"""What `tf.nn`'s convolutions and pools have in common: layouts, strides, paddings."""
+"""Layouts, strides and paddings, shared by the convolutions and pools of `tf.nn`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from .convert import shape_of
 from .errors import invalid
 
 LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
-"""number of spatial axes -> the layout with channels last, that with channels first."""
+"""number of spatial axes -> the channels-last layout, the channels-first layout."""
 
 
 def layout_of(data_format: str | None, d: int, who: str) -> str:
-    """The layout that is meant; channels last, where none is said.
+    """The layout; channels last if data_format is None.
 
-    Raises an `InvalidArgumentError` for one that there is not.
+    Raises an `InvalidArgumentError` for an unknown layout.
     """
     if data_format is None:
         return LAYOUTS[d][0]
@@ -26,7 +26,7 @@ def layout_of(data_format: str | None, d: int, who: str) -> str:
 
 
 def channels_first(x: Any, layout: str, who: str) -> Any:
-    """The order of axes that the core has."""
+    """Transpose to the core's axis order, channels first."""
     if x.ndim != len(layout):
         raise invalid(f"argument `input` of `{who}`", f"{len(layout)} axes", f"shape {x.shape}")
     last = x.ndim - 1
@@ -34,12 +34,12 @@ def channels_first(x: Any, layout: str, who: str) -> Any:
 
 
 def as_given(x: Any, layout: str) -> Any:
-    """The order of axes of a layout again."""
+    """Transpose back to the given layout."""
     return x if layout[1] == "C" else ops.permute_dims(x, (0, *range(2, x.ndim), 1))
 
 
 def spatial(value: Any, layout: str) -> Any:
-    """The numbers of the spatial axes: of one number, of one an axis, or of one for all axes."""
+    """One number per spatial axis, from one number, one per spatial axis, or one per axis."""
     d, given = len(layout) - 2, shape_of(value)
     if len(given) == 1:
         return given * d
@@ -49,7 +49,7 @@ def spatial(value: Any, layout: str) -> Any:
 
 
 def padding_of(padding: Any, layout: str, who: str) -> Any:
-    """What the core takes for a padding: "same", "valid", or pairs of the spatial axes."""
+    """The core's form of a padding: "same", "valid", or one pair per spatial axis."""
     if isinstance(padding, str):
         if padding.upper() not in ("SAME", "VALID"):
             raise invalid(f"argument `padding` of `{who}`", "SAME, VALID or pairs", repr(padding))

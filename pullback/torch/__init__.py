@@ -1,7 +1,7 @@
-"""The library in PyTorch's spelling: `import pullback.torch as torch`.
+"""PyTorch front end: `import pullback.torch as torch`.
 
-Names, defaults, argument orders and error families over the core, which computes everything.
-Dtypes are NumPy's, memory is the processor's, and random streams are this library's own.
+PyTorch's names, defaults, argument orders and error types; the core computes everything.
+Dtypes are NumPy's, tensors live in CPU memory, and random streams differ from PyTorch's.
 """
 
 from typing import Any as _Any
@@ -81,12 +81,12 @@ from .views import *
 
 
 def is_floating_point(input: Tensor) -> object:
-    """Whether the entries of a tensor are real floating numbers."""
+    """True if the tensor has a real floating-point dtype."""
     return input.is_floating_point()
 
 
 def is_complex(input: Tensor) -> object:
-    """Whether the entries of a tensor are complex."""
+    """True if the tensor has a complex dtype."""
     return input.is_complex()
 
 
@@ -96,27 +96,27 @@ def numel(input: Tensor) -> object:
 
 
 def detach(input: Tensor) -> object:
-    """The same values, sharing memory, with no history."""
+    """A view of the same data, detached from the graph."""
     return input.detach()
 
 
 def is_signed(input: _Any) -> object:
-    """Whether the dtype of a tensor has negative numbers."""
+    """True if the tensor has a signed dtype."""
     return input.is_signed()
 
 
 def is_nonzero(input: _Any) -> object:
-    """Whether the one entry of a tensor is not zero."""
+    """True if the only entry of a tensor is not zero."""
     return input.is_nonzero()
 
 
 def is_same_size(input: _Any, other: _Any) -> object:
-    """Whether two tensors have one shape."""
+    """True if two tensors have the same shape."""
     return input.is_same_size(other)
 
 
 def __getattr__(name: str) -> _Any:
-    """Load bfloat16, which needs the package ml_dtypes, when it is asked for."""
+    """Load bfloat16 on first access: it needs the package ml_dtypes."""
     if name == "bfloat16":
         return _dtypes.of_bfloat16()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

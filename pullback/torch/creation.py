@@ -1,4 +1,4 @@
-"""Making tensors, filled, counted and random, with PyTorch's defaults: float32 and int64."""
+"""Tensor creation: from data, filled, ranges, random; PyTorch's defaults float32 and int64."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def made(array: Any, requires_grad: bool = False) -> Any:
-    """A tensor around an array that is nobody else's."""
+    """Wrap an array that has no other owner in a tensor."""
     out = wrap(Tensor, adapters[array.__class__].adopt(array))
     return out.requires_grad_() if requires_grad else out
 
@@ -41,9 +41,9 @@ def made(array: Any, requires_grad: bool = False) -> Any:
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
-    """A new tensor with a copy of numbers, nested sequences of them, an array or a tensor.
+    """Returns a new tensor with a copy of numbers, nested sequences, an array or a tensor.
 
-    Python's floats become float32 (see `set_default_dtype`), its integers int64.
+    Python floats become float32 (see `set_default_dtype`), ints become int64.
 
     >>> tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
@@ -54,7 +54,7 @@ def tensor(
 
 @guarded
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
-    """A tensor that shares memory with an array, and keeps to the history of a tensor."""
+    """A tensor that shares memory with an array; a tensor keeps its history."""
     found = tensor_of(data)
     return found if dtype is None else dtypes.cast(found, numpy.dtype(dtype))
 
@@ -75,23 +75,23 @@ def from_numpy(ndarray: Any) -> Any:
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Any:
-    """A tensor that shares memory with an object that has Python's buffer interface."""
+    """A tensor that shares memory with an object that implements the buffer protocol."""
     return made(numpy.frombuffer(buffer, numpy.dtype(dtype), count, offset), requires_grad)
 
 
 def scalar_tensor(
     s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
-    """A tensor without axes, of the default dtype."""
+    """A scalar tensor of the default dtype."""
     return tensor(s, dtype=dtype or dtypes.get_default_dtype(), requires_grad=requires_grad)
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether something is a tensor."""
+    """True for a tensor."""
     return isinstance(obj, CoreTensor)
 
 
-# Filled -------------------------------------------------------------------------------------
+# Filled tensors -----------------------------------------------------------------------------
 
 
 def _filled(value: float, name: str) -> Callable[..., Any]:
@@ -102,7 +102,7 @@ def _filled(value: float, name: str) -> Callable[..., Any]:
         return made(numpy.full(lengths(size), value, dtype), requires_grad)
 
     call.__name__ = name
-    call.__doc__ = f"A tensor of a shape, given one length after the other, full of {value:g}."
+    call.__doc__ = f"A tensor filled with {value:g}; the shape is a tuple or one int per axis."
     return guarded(call)
 
 
@@ -114,7 +114,7 @@ def full(
     size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:
-    """A tensor of a shape full of one value, whose dtype it has."""
+    """A tensor filled with one value; its dtype is that of the value."""
     dtype = dtype or tensor_of(fill_value).dtype
     return made(numpy.full(lengths([size]), raw(fill_value), dtype), requires_grad)
 
@@ -126,7 +126,7 @@ def _alike(value: float, name: str) -> Callable[..., Any]:
         return full_like(input, value, dtype=dtype, requires_grad=requires_grad)
 
     call.__name__ = name
-    call.__doc__ = f"A tensor of the shape and dtype of another, full of {value:g}."
+    call.__doc__ = f"A tensor filled with {value:g}, of the shape and dtype of another."
     return call
 
 
@@ -138,7 +138,7 @@ def full_like(
     input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:
-    """A tensor of the shape and dtype of another, full of one value; of each example, if it is."""
+    """A tensor filled with a value (under vmap, one per example), shaped like another."""
     value, dtype = raw(fill_value), numpy.dtype(dtype or input.dtype)
     return made(OPS["full_like"](input._data, fill_value=value, dtype=dtype), requires_grad)
 
@@ -152,7 +152,7 @@ def eye(
     return made(numpy.eye(n, m, dtype=dtype or dtypes.get_default_dtype()), requires_grad)
 
 
-# Counted ------------------------------------------------------------------------------------
+# Ranges -------------------------------------------------------------------------------------
 
 
 @guarded
@@ -160,7 +160,7 @@ def arange(
     start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:
-    """The numbers from start up to end, which is left out; with one number, from 0 up to it.
+    """Evenly spaced numbers in [start, end); with one argument, in [0, end).
 
     >>> arange(3), arange(1, 2, 0.5)
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
@@ -171,7 +171,7 @@ def arange(
     if dtype is not None and numpy.dtype(dtype).kind in "iu":
         start, end, step = int(start), int(end), int(step)
     if not step or (end - start) / step < 0:
-        raise ArgumentError("`arange`", "a step from start towards end", f"{start, end, step}")
+        raise ArgumentError("`arange`", "a step from start to end", f"{start, end, step}")
     if dtype is None:
         whole = all(isinstance(v, int) for v in (start, end, step))
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
@@ -183,7 +183,7 @@ def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:
-    """So many numbers from start to end, at equal distances."""
+    """`steps` evenly spaced numbers from start to end."""
     dtype = dtype or dtypes.get_default_dtype()
     return made(_spaced(start, end, steps).astype(dtype), requires_grad)
 
@@ -193,7 +193,7 @@ def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
     device: Any = None, requires_grad: bool = False,
 ) -> Any:
-    """The base to the power of so many numbers from start to end."""
+    """base ** linspace(start, end, steps)."""
     dtype = dtype or dtypes.get_default_dtype()
     powers = numpy.float64(base) ** _spaced(start, end, steps)
     return made(powers.astype(dtype), requires_grad)
@@ -204,14 +204,14 @@ def _spaced(start: Any, end: Any, steps: int) -> Any:
     return numpy.linspace(first, last, steps)
 
 
-# Random -------------------------------------------------------------------------------------
+# Random tensors -----------------------------------------------------------------------------
 
 
 def drawn(kind: str, shape: Any, dtype: Any, generator: Any) -> Any:
-    """Raw random numbers of a dtype, "normal" or "uniform"."""
+    """Raw random samples of a dtype, "normal" or "uniform"."""
     dtype = numpy.dtype(dtype or dtypes.get_default_dtype())
     source = generator or core_random.default_generator()
-    if dtype.kind == "c":  # of variance 1, half of it in each part
+    if dtype.kind == "c":  # variance 1, half of it in each part
         half = numpy.empty(0, dtype).real.dtype
         parts = [raw(getattr(source, kind)(shape, dtype=half)) for _ in "ab"]
         scale = math.sqrt(0.5) if kind == "normal" else 1.0
@@ -227,8 +227,8 @@ def _random(kind: str, name: str) -> Callable[..., Any]:
         return made(drawn(kind, lengths(size), dtype, generator), requires_grad)
 
     call.__name__ = name
-    what = "normal numbers" if kind == "normal" else "numbers from [0, 1), all equally likely"
-    call.__doc__ = f"A tensor of a shape, given one length after the other, of {what}."
+    what = "normal" if kind == "normal" else "uniform [0, 1)"
+    call.__doc__ = f"A tensor of {what} samples; the shape is a tuple or one int per axis."
     return guarded(call)
 
 
@@ -239,7 +239,7 @@ def _random_like(kind: str, name: str) -> Callable[..., Any]:
         return made(drawn(kind, input.shape, dtype or input.dtype, None), requires_grad)
 
     call.__name__ = name
-    call.__doc__ = f"As `{name.removesuffix('_like')}`, of the shape and dtype of a tensor."
+    call.__doc__ = f"`{name.removesuffix('_like')}` with the shape and dtype of a tensor."
     return guarded(call)
 
 
@@ -252,7 +252,7 @@ def randint(
     low: int, high: Any = None, size: Any = None, *, generator: Any = None,
     dtype: Any = None, device: Any = None, requires_grad: bool = False,
 ) -> Any:
-    """Integers from low up to high, which is left out; `randint(high, size)` begins at 0."""
+    """Random ints in [low, high); `randint(high, size)` starts at 0."""
     if size is None:
         low, high, size = 0, low, high
     source = generator or core_random.default_generator()
@@ -264,14 +264,14 @@ def randint_like(
     input: Any, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:
-    """Integers as of `randint`, of the shape and dtype of a tensor."""
+    """`randint` with the shape and dtype of a tensor."""
     low, high = (0, low) if high is None else (low, high)
     dtype = dtype or input.dtype
     return randint(low, high, input.shape, dtype=dtype, requires_grad=requires_grad)
 
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
-    """The integers below n in a random order."""
+    """A random permutation of 0, …, n - 1."""
     source = generator or core_random.default_generator()
     return made(OPS["astype"](raw(source.permutation(n)), numpy.dtype(dtype or dtypes.int64)))
 
@@ -281,9 +281,9 @@ def normal(
     mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None,
     dtype: Any = None, device: Any = None, requires_grad: bool = False,
 ) -> Any:
-    """Normal numbers with means and standard deviations, which are numbers or tensors.
+    """Normal samples; mean and std are numbers or tensors.
 
-    Nothing is recorded: write `mean + std * torch.randn(…)` for derivatives with respect to them.
+    Not differentiable: use `mean + std * torch.randn(…)` for gradients of mean and std.
     """
     mean, std = (v.detach() if isinstance(v, CoreTensor) else v for v in (mean, std))
     given = [v for v in (mean, std) if isinstance(v, CoreTensor)]
@@ -296,7 +296,7 @@ def normal(
 
 @guarded
 def bernoulli(input: Any, *, generator: Any = None) -> Any:
-    """1 with the probability that each entry is, else 0."""
+    """1 with the probability given by each entry, else 0."""
     source = generator or core_random.default_generator()
     try:
         return made(raw(source.bernoulli(input.detach(), dtype=input.dtype)))

@@ -1,4 +1,4 @@
-"""`torch.cuda`, which is not available: programs that ask are told so, and go on."""
+"""`torch.cuda`, reported as not available, so that programs fall back to the CPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """False: memory is the processor's.
+    """False: tensors live in CPU memory.
 
     >>> is_available()
     False
@@ -25,21 +25,21 @@ def device_count() -> int:
 
 
 def current_device() -> int:
-    """-1: there is none."""
+    """-1: there is no device."""
     return -1
 
 
 def manual_seed(seed: int) -> None:
-    """Nothing: there is no such stream."""
+    """Has no effect: there is no CUDA generator."""
 
 
 def manual_seed_all(seed: int) -> None:
-    """Nothing: there are no such streams."""
+    """Has no effect: there are no CUDA generators."""
 
 
 def synchronize(device: Any = None) -> None:
-    """Nothing: all is done when a call returns."""
+    """Has no effect: operations have finished when a call returns."""
 
 
 def empty_cache() -> None:
-    """Nothing: there is no such memory."""
+    """Has no effect: there is no CUDA memory."""

@@ -1,4 +1,4 @@
-"""Draws from more distributions: positions by weight, counts."""
+"""Samples of further distributions: multinomial, Poisson, binomial."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["binomial", "multinomial", "poisson"]
 def multinomial(
     input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
 ) -> Any:
-    """Positions along the last axis, each with the probability that its weight stands for.
+    """Samples indices along the last axis, with probabilities proportional to the weights.
 
     >>> import pullback.torch as torch
     >>> torch.multinomial(torch.tensor([0.0, 3.0, 0.0]), 2, replacement=True)
@@ -29,7 +29,9 @@ def multinomial(
     weights = numpy.asarray(input.detach(), numpy.float64)
     source = generator or _core.default_generator()
     if (weights < 0).any() or (weights.sum(-1) <= 0).any():
-        raise ArgumentError("`multinomial`", "weights of a sum above 0, none below", "others")
+        raise ArgumentError(
+            "`multinomial`", "weights ≥ 0 with a sum > 0", "a negative weight, or only zeros"
+        )
     if not replacement and (num_samples > (weights > 0).sum(-1)).any():
         raise ArgumentError(
             "`multinomial` without replacement", "no more samples than positive weights",
@@ -37,7 +39,7 @@ def multinomial(
         )
     shape = (*weights.shape[:-1], num_samples if replacement else weights.shape[-1])
     drawn = 1 - raw(source.uniform(shape, dtype=numpy.float64))
-    if not replacement:  # who waits least, of those that come at the rate of their weight
+    if not replacement:  # the smallest of exponential variables with the weights as rates
         with numpy.errstate(divide="ignore", invalid="ignore"):
             times = numpy.where(weights > 0, -numpy.log(drawn) / weights, numpy.inf)
         return wrap(Tensor, numpy.argsort(times, axis=-1)[..., :num_samples])
@@ -48,7 +50,7 @@ def multinomial(
 
 @guarded
 def poisson(input: Any, generator: Any = None) -> Any:
-    """Counts with the rates that the entries are."""
+    """Poisson samples whose rates are the entries."""
     source = generator or _core.default_generator()
     found = source._numpy.poisson(numpy.asarray(input.detach()))
     return ops.astype(wrap(Tensor, numpy.asarray(found)), input.dtype)
@@ -56,7 +58,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
 
 @guarded
 def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
-    """Successes among so many trials, each with a probability."""
+    """Binomial samples: successes among `count` trials with probability `prob`."""
     source = generator or _core.default_generator()
     trials = numpy.asarray(count.detach(), numpy.int64)
     found = source._numpy.binomial(trials, numpy.asarray(prob.detach()))

@@ -1,8 +1,8 @@
-"""PyTorch's dtypes, its default dtype, and what it promotes to.
+"""PyTorch's dtypes, default dtype, and type promotion.
 
-A dtype is NumPy's own object. Three priorities decide about a result: tensors with axes, then
-tensors without, then Python's numbers; a lower one counts only where its kind (boolean, integer,
-real, complex) is higher.
+A dtype is NumPy's dtype object. A result's dtype depends on three priorities: tensors with axes,
+then scalar tensors, then Python numbers; a lower priority counts only if its kind (bool, int,
+float, complex) is higher.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ TYPES = {
     "uint8": "ByteTensor", "bool": "BoolTensor", "bfloat16": "BFloat16Tensor",
     "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
 }
-"""Old names of tensors of a dtype."""
+"""Older names of typed tensors."""
 
 
 def of_type(name: Any) -> Any:
-    """The dtype that is meant by itself, or by a name such as "torch.FloatTensor"."""
+    """A dtype, also from a name such as "torch.FloatTensor"."""
     if not isinstance(name, str):
         return name
     last = name.rpartition(".")[2]
@@ -65,18 +65,18 @@ def __getattr__(name: str) -> Any:
 
 
 def of_bfloat16() -> Any:
-    """The dtype of `ml_dtypes`, which is not loaded before somebody asks for it."""
+    """The dtype of `ml_dtypes`, imported on first use."""
     try:
         import ml_dtypes
     except ImportError:
         raise DtypeError(
-            "bfloat16", "the package ml_dtypes, which has it", "none", "pip install ml_dtypes"
+            "bfloat16", "the package ml_dtypes", "not installed", "pip install ml_dtypes"
         ) from None
     return numpy.dtype(ml_dtypes.bfloat16)
 
 
 def can_cast(from_: Any, to: Any) -> Any:
-    """Whether numbers of a dtype may be cast to another under PyTorch's rules: to no lower kind.
+    """True if PyTorch's promotion rules allow the cast: the kind must not become lower.
 
     >>> can_cast(float64, float32), can_cast(float32, int64)
     (True, False)
@@ -90,7 +90,7 @@ _default = [float32]
 
 
 def finfo(type: Any = None) -> Any:
-    """The limits of a floating dtype, or of the default one: bits, eps, max, min, tiny, …
+    """The limits of a floating-point dtype (the default dtype if not given): bits, eps, max, …
 
     >>> finfo(float16).bits
     16
@@ -99,7 +99,7 @@ def finfo(type: Any = None) -> Any:
 
 
 def set_default_dtype(d: Any) -> None:
-    """Make Python's floats become tensors of another floating dtype than float32."""
+    """Set the dtype of tensors made from Python floats; initially float32."""
     d = numpy.dtype(d)
     if kind_of(d) != "f":
         raise DtypeError("argument `d` of `set_default_dtype`", "a real floating dtype", str(d))
@@ -107,7 +107,7 @@ def set_default_dtype(d: Any) -> None:
 
 
 def get_default_dtype() -> Any:
-    """The dtype that Python's floats become.
+    """The dtype of tensors made from Python floats.
 
     >>> get_default_dtype()
     dtype('float32')
@@ -116,7 +116,7 @@ def get_default_dtype() -> Any:
 
 
 def of_number(value: Any) -> Any:
-    """The dtype that a Python number becomes."""
+    """The dtype that a Python number becomes in a tensor."""
     if isinstance(value, _Bool):
         return bool
     if isinstance(value, _Int):
@@ -127,7 +127,7 @@ def of_number(value: Any) -> Any:
 
 
 def promote_types(type1: Any, type2: Any) -> Any:
-    """The smallest dtype for both; integers take on the dtype of reals.
+    """The smallest dtype to which both can be promoted; ints adopt the dtype of floats.
 
     >>> promote_types(int64, float32)
     dtype('float32')
@@ -144,7 +144,7 @@ _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def _combined(higher: Any, lower: Any) -> Any:
-    """The dtype of two priorities, either of which may be empty (None)."""
+    """The dtype of two priorities; either may be absent (None)."""
     if higher is None or lower is None:
         return lower if higher is None else higher
     if _KINDS[kind_of(higher)] >= _KINDS[kind_of(lower)]:
@@ -155,7 +155,7 @@ def _combined(higher: Any, lower: Any) -> Any:
 
 
 def result_type(*values: Any) -> Any:
-    """The dtype of arithmetic between tensors, arrays and Python's numbers.
+    """The dtype of an arithmetic result from tensors, arrays and Python numbers.
 
     >>> import pullback.torch as torch
     >>> torch.result_type(torch.arange(3), 0.5)
@@ -175,14 +175,14 @@ def result_type(*values: Any) -> Any:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """A tensor in a dtype: itself, if it has it already."""
+    """A tensor converted to a dtype; the tensor itself if it already has it."""
     return x if x._data.dtype == dtype else OPS["astype"](x, dtype)
 
 
 def promoted(x: Any, y: Any, *, inexact: Any = False) -> tuple[Any, Any]:
-    """Two operands in the dtype of their result; Python's numbers are left, they adapt.
+    """Two operands in their common dtype; Python numbers are unchanged, since they adapt.
 
-    inexact  as for a division, whose result is never an integer
+    inexact  as for division, whose result is never an integer
     """
     dtype = result_type(x, y)
     if dtype is None:
@@ -199,5 +199,5 @@ def _as(value: Any, dtype: Any) -> Any:
 
 
 def floating(x: Any) -> Any:
-    """A tensor of integers or booleans in the default dtype; others as they are."""
+    """Integer and boolean tensors converted to the default dtype; others unchanged."""
     return x if inexact_dtypes[x._data.dtype] else OPS["astype"](x, _default[0])

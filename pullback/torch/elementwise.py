@@ -1,7 +1,7 @@
-"""Functions of each entry, in PyTorch's names; they are methods of tensors too.
+"""Element-wise functions, which are also tensor methods.
 
-`abs` and `relu` have derivative 0 at their kink and `clamp` 1 at its bounds; `maximum` and
-`minimum` share a tie equally.
+The derivative of `abs` and `relu` is 0 at the kink and that of `clamp` is 1 at its bounds;
+`maximum` and `minimum` split the gradient of a tie equally.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FLOATING = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh",
     "arccosh": "acosh", "arctanh": "atanh", "special_expit": "sigmoid",
 }
-"""Of integers, these are of the default dtype."""
+"""For integers, these return the default dtype."""
 
 _PLAIN = {
     "abs": "abs", "absolute": "abs", "neg": "negative", "negative": "negative", "sign": "sign",
@@ -50,7 +50,7 @@ _BINARY = {
 }
 
 _INEXACT = ("atan2", "arctan2", "copysign")
-"""Of integers, these of `_BINARY` are of the default dtype."""
+"""For integers, these functions of `_BINARY` return the default dtype."""
 
 __all__ = [
     *_FLOATING, *_PLAIN, *_BINARY, "add", "addcdiv", "addcmul", "allclose", "angle", "clamp",
@@ -91,7 +91,7 @@ def _named(function: Callable[..., Any], name: str, operation: str) -> Callable[
     return function
 
 
-maximum: Any  # of those made here, the ones that other files import
+maximum: Any  # created by the loop above; other files import these
 minimum: Any
 erf: Any
 erfc: Any
@@ -129,7 +129,7 @@ def mul(input: Any, other: Any, *, out: Any = None) -> Any:
 def div(
     input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None
 ) -> Any:
-    """input / other; as it is, or rounded by "trunc" or "floor".
+    """input / other, optionally rounded: rounding_mode "trunc" or "floor".
 
     >>> import pullback.torch as torch
     >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode="floor")
@@ -150,7 +150,7 @@ def div(
 
 
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
-    """input to the power of exponent; either may be a number."""
+    """input ** exponent; either may be a number."""
     return input**exponent if out is None else written(out, input**exponent)
 
 
@@ -159,7 +159,7 @@ multiply, subtract, divide, true_divide = mul, sub, div, div
 
 @guarded
 def round(input: Any, *, decimals: int = 0) -> Any:
-    """The nearest number with so many decimals, the even one of two; the derivative is 0.
+    """Rounds to `decimals` decimals, half to even; the derivative is 0.
 
     >>> import pullback.torch as torch
     >>> torch.tensor([1.25, 26.0]).round(decimals=-1)
@@ -175,7 +175,7 @@ def round(input: Any, *, decimals: int = 0) -> Any:
 
 @guarded
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
-    """The entries put between two bounds, of which one may be missing.
+    """Clamps the entries to [min, max]; either bound may be None.
 
     >>> import pullback.torch as torch
     >>> torch.tensor([-1.5, 0.2]).clamp(min=0)
@@ -191,17 +191,17 @@ clip = clamp
 
 
 def clamp_min(input: Any, min: Any) -> Any:
-    """The entries, raised to `min` where they are below."""
+    """Clamps the entries to at least `min`."""
     return clamp(input, min=min)
 
 
 def clamp_max(input: Any, max: Any) -> Any:
-    """The entries, lowered to `max` where they are above."""
+    """Clamps the entries to at most `max`."""
     return clamp(input, max=max)
 
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
-    """input + weight · (end - input)."""
+    """Linear interpolation: input + weight · (end - input)."""
     return input + weight * (end - input)
 
 
@@ -217,9 +217,9 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 
 @guarded
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """The entries of input where the condition holds, those of other elsewhere.
+    """Entries of input where the condition is true, of other elsewhere.
 
-    With the condition alone, the positions where it holds, an index tensor for each axis.
+    With the condition alone, its true indices: one index tensor per axis.
     """
     if input is None and other is None:
         return ops.nonzero(condition)
@@ -232,7 +232,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
 @guarded
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    """The entries, but `value` where the mask holds.
+    """The entries, with `value` where the mask is true.
 
     >>> import pullback.torch as torch
     >>> torch.ones(2).masked_fill(torch.tensor([True, False]), 0.0)
@@ -252,14 +252,14 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 @guarded
 @of_scalars
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """log(exp(x) / Σ exp(x)) along an axis."""
+    """log(exp(x) / Σ exp(x)) along an axis, computed without overflow."""
     return ops.log_softmax(input if dtype is None else input.to(dtype), axis=dim)
 
 
 @guarded
 @of_scalars
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
-    """log Σ exp(x) along axes."""
+    """log Σ exp(x) along the given axes, computed without overflow."""
     axis = tuple(dim) if isinstance(dim, list) else dim
     return ops.logsumexp(floating(input), axis=axis, keepdims=keepdim)
 
@@ -268,10 +268,10 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
 def isclose(
     input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
-    """Whether |input - other| ≤ atol + rtol · |other|; infinities are close to themselves."""
+    """True where |input - other| ≤ atol + rtol · |other|; equal infinities are close."""
     x, y = input.detach(), other.detach()
     same = x == y
-    # Where both are infinite of one sign the difference is no number, and `same` has decided.
+    # If both are infinite with one sign, the difference is NaN, and `same` decides.
     gap = ops.abs(ops.where(same, 0, x) - ops.where(same, 0, y))
     found = same | (ops.isfinite(y) & (gap <= atol + rtol * ops.abs(y)))
     return found | (ops.isnan(x) & ops.isnan(y)) if equal_nan else found
@@ -280,12 +280,12 @@ def isclose(
 def allclose(
     input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
-    """Whether `isclose` holds for all entries."""
+    """True if `isclose` holds for all entries."""
     return bool(ops.all(isclose(input, other, rtol, atol, equal_nan)).item())
 
 
 def equal(input: Any, other: Any) -> bool:
-    """Whether two tensors have the same shape and entries."""
+    """True if two tensors have the same shape and entries."""
     if tuple(input.shape) != tuple(other.shape):
         return False
     return bool(ops.all(ops.equal(input, other)).item())

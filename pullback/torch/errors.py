@@ -1,7 +1,7 @@
-"""The core's errors as PyTorch's users catch them: members of the RuntimeError family as well.
+"""The core's errors as PyTorch users catch them: most are also RuntimeErrors.
 
 An error keeps its class, so `except ValueError` and `except pullback.errors.ShapeError` still
-work; a wrong index stays an `IndexError` and an argument of a wrong type a `TypeError`, as there.
+work. As in PyTorch, an invalid index stays an `IndexError`, and a wrong type a `TypeError`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _twins: dict[type, type] = {}
 
 
 def as_runtime(error: Exception, who: str = "operation") -> Exception:
-    """The error as one that `except RuntimeError` catches too, if PyTorch's would be.
+    """The error, made a RuntimeError as well if PyTorch raises one.
 
     >>> from pullback.errors import ArgumentError
     >>> isinstance(as_runtime(ArgumentError("x", "a leaf", "none")), RuntimeError)
@@ -35,11 +35,11 @@ def as_runtime(error: Exception, who: str = "operation") -> Exception:
     if isinstance(error, (RuntimeError, IndexError)):
         return error
     if isinstance(error, ShapeError) and isinstance(error.__context__, IndexError):
-        return PositionError(error.who, "an axis that is there", error.got)
+        return PositionError(error.who, "an existing axis", error.got)
     if not isinstance(error, (ValueError, DtypeError, BatchedValueError)):
         return error
-    if not isinstance(error, PullbackError):  # an array library's own
-        error = ShapeError(f"`{who}`", "operands whose shapes fit", str(error))
+    if not isinstance(error, PullbackError):  # raised by an array library
+        error = ShapeError(f"`{who}`", "operands with compatible shapes", str(error))
     cls = type(error)
     twin = _twins.get(cls)
     if twin is None:
@@ -53,24 +53,24 @@ _ELSEWHERE = frozenset((*_NUMPYS, "out"))
 
 
 def _renamed(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """A call with NumPy's names of arguments, which PyTorch takes too, or with `out`."""
+    """Call a function, translating NumPy's argument names, which PyTorch accepts too, and `out`."""
     out = keywords.pop("out", None)
     value = function(*args, **{_NUMPYS.get(name, name): v for name, v in keywords.items()})
     return value if out is None else written(out, value)
 
 
 def written(out: Any, value: Any) -> Any:
-    """The tensor `out`, or a tuple of several, with a result written over it.
+    """Write a result to the tensor `out`, or to a tuple of several, and return it.
 
-    An empty one takes the shape of the result.
+    An empty `out` takes the shape of the result.
     """
     if isinstance(out, (tuple, list)):
         return type(value)(*[written(o, v) for o, v in zip(out, value, strict=True)])
     for x in (out, value):
         if x.requires_grad and state().enabled:
             raise as_runtime(ArgumentError(
-                "argument `out`", "tensors that require no gradient, which it would lose",
-                "one that requires grad", "write out.copy_(…), or use no_grad",
+                "argument `out`", "tensors that require no gradient: it would be lost",
+                "a tensor that requires grad", "write out.copy_(…), or use no_grad",
             ))
     if tuple(out.shape) != tuple(value.shape) and 0 in out.shape:
         out.data = value.to(out.dtype)
@@ -79,12 +79,12 @@ def written(out: Any, value: Any) -> Any:
 
 
 def guarded(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
-    """The function with its errors in PyTorch's families, an array library's among them."""
+    """Wrap a function so that its errors, also an array library's, have PyTorch's types."""
     return _guarded(function, (ValueError, DtypeError), name)
 
 
 def guarded_pull(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
-    """The same for what runs the user's own code, whose errors are left alone."""
+    """As `guarded`, for functions that run user code, whose errors pass unchanged."""
     return _guarded(function, (PullbackError,), name)
 
 

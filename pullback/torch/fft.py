@@ -1,4 +1,4 @@
-"""`torch.fft`: Fourier transforms in PyTorch's names and arguments."""
+"""`torch.fft`: Fourier transforms with PyTorch's names and arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def _line(operation: Callable[..., Any], name: str) -> Any:
-    """A transform along one axis."""
+    """A transform over one axis."""
     def call(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         return operation(floating(input), n=n, axis=dim, norm=norm or "backward")
 
@@ -30,7 +30,7 @@ def _line(operation: Callable[..., Any], name: str) -> Any:
 
 
 def _grid(operation: Callable[..., Any], name: str, usual: Any) -> Any:
-    """A transform along several axes, all or the last two."""
+    """A transform over several axes: by default all, or the last two."""
     def call(input: Any, s: Any = None, dim: Any = usual, norm: str | None = None) -> Any:
         if isinstance(dim, int):
             dim = (dim,)
@@ -62,7 +62,7 @@ def _frequencies(of: Any, name: str) -> Any:
         return made.requires_grad_() if requires_grad else made
 
     call.__name__ = name
-    call.__doc__ = f"The frequencies of the entries of `{name[:-4]}` of n numbers, d apart."
+    call.__doc__ = f"The sample frequencies of `{name[:-4]}` for n samples with spacing d."
     return call
 
 
@@ -72,13 +72,13 @@ rfftfreq = _frequencies(numpy.fft.rfftfreq, "rfftfreq")
 
 @guarded
 def fftshift(input: Any, dim: Any = None) -> Any:
-    """The entries with that of frequency 0 moved to the middle."""
+    """Moves the zero frequency to the middle."""
     return _core.fftshift(input, axes=dim) if _is_inexact(input) else _turned(input, dim, 1)
 
 
 @guarded
 def ifftshift(input: Any, dim: Any = None) -> Any:
-    """The entries as they were before `fftshift`."""
+    """The inverse of `fftshift`."""
     return _core.ifftshift(input, axes=dim) if _is_inexact(input) else _turned(input, dim, -1)
 
 

@@ -1,4 +1,4 @@
-"""`torch.func`: functions of functions, in PyTorch's names, argument orders and result orders."""
+"""`torch.func`: function transforms with PyTorch's names, argument orders and result orders."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Function = Callable[..., Any]
 
 
 def _on_tensors(func: Function, who: str, has_aux: bool = False) -> Function:
-    """The function, whose results (but for the auxiliary one) have to be tensors."""
+    """Check that the function's results (except the auxiliary one) are tensors."""
 
     @functools.wraps(func)
     def checked(*args: Any, **keywords: Any) -> Any:
@@ -41,13 +41,13 @@ def _check(values: Any, who: str) -> None:
     for leaf in leaves(values):
         if not isinstance(leaf, CoreTensor):
             raise ArgumentError(
-                who, "tensors, in any nesting", f"a {type(leaf).__name__}",
-                "make it one with torch.tensor(…)",
+                who, "a pytree of tensors", f"a {type(leaf).__name__}",
+                "convert it with torch.tensor(…)",
             )
 
 
 def _of_arguments(function: Function, argnums: Argnums, who: str) -> Function:
-    """A transformed function that takes tensors for the arguments that are differentiated."""
+    """Check that the arguments to differentiate with respect to are tensors."""
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -60,12 +60,12 @@ def _of_arguments(function: Function, argnums: Argnums, who: str) -> Function:
 
 
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """A function that answers with the gradient of `func`, which returns one number.
+    """Returns a function that computes the gradient of `func`, which returns a scalar.
 
-    argnums  which argument is differentiated, or a tuple of several: then a tuple of gradients
-    has_aux  func returns (value, aux), and the answer is (gradient, aux)
+    argnums  the argument to differentiate with respect to, or a tuple: then a tuple of gradients
+    has_aux  func returns (value, aux); the result is (gradient, aux)
 
-    See `pullback.grad`. A result that is no scalar, and integers, are a `RuntimeError`.
+    See `pullback.grad`. A non-scalar result and integer arguments raise a `RuntimeError`.
 
     >>> import pullback.torch as torch
     >>> torch.func.grad(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
@@ -76,7 +76,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 
 
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """A function that answers (gradient, value); with has_aux (gradient, (value, aux)).
+    """Returns a function that computes (gradient, value); with has_aux (gradient, (value, aux)).
 
     >>> import pullback.torch as torch
     >>> torch.func.grad_and_value(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
@@ -96,10 +96,10 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 
 @guarded_pull
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """The value of `func(*primals)`, and the function from its cotangents to the primals'.
+    """Returns `func(*primals)` and its VJP function, from the output's cotangents to the primals'.
 
-    The latter returns a tuple, an entry a primal, and may be called any number of times. With
-    has_aux, func returns (value, aux), and so does this, at the end.
+    The VJP function returns a tuple, one entry per primal, and may be called repeatedly. With
+    has_aux, func returns (value, aux), and aux is the last result.
 
     >>> import pullback.torch as torch
     >>> value, pull = torch.func.vjp(lambda x: x * x, torch.tensor([1.0, 2.0]))
@@ -122,11 +122,11 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 def jvp(
     func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> Any:
-    """The value of `func(*primals)`, and its derivative along the tangents: one forward run.
+    """Returns `func(*primals)` and its JVP with the tangents, in one forward run.
 
-    primals, tangents  tuples of as many tensors, or structures of them
-    has_aux            func returns (value, aux), and so does this, at the end
-    strict             accepted: zeros come out where nothing depends on a primal, as otherwise
+    primals, tangents  tuples of the same length, of tensors or pytrees of them
+    has_aux            func returns (value, aux), and aux is the last result
+    strict             accepted: outputs that do not depend on a primal always give zeros
 
     >>> import pullback.torch as torch
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
@@ -138,7 +138,7 @@ def jvp(
 
 @guarded_pull
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
-    """The value of `func(*primals)`, and the function from tangents of the primals to the value's.
+    """Returns `func(*primals)` and its linearization: the function from tangents to the JVP.
 
     >>> import pullback.torch as torch
     >>> value, push = torch.func.linearize(torch.sin, torch.tensor(0.0))
@@ -153,9 +153,9 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
 def jacrev(
     func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
 ) -> Function:
-    """A function that answers with the Jacobian of `func`, by one batched pull.
+    """Returns a function that computes the Jacobian of `func` in one batched reverse pass.
 
-    chunk_size  so many rows at a time, for less memory. The other arguments are `grad`'s.
+    chunk_size  compute this many rows at a time, to save memory. Other arguments: see `grad`.
 
     >>> import pullback.torch as torch
     >>> torch.func.jacrev(torch.square)(torch.tensor([1.0, 2.0]))
@@ -170,9 +170,9 @@ def jacrev(
 def jacfwd(
     func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Function:
-    """A function that answers with the Jacobian of `func`, by one run with batched tangents.
+    """Returns a function that computes the Jacobian of `func` in one batched forward run.
 
-    randomness  what `func` may draw: "error" nothing, "same" for all tangents, or "different"
+    randomness  random samples in `func`: "error", "same" for all tangents, or "different"
 
     >>> import pullback.torch as torch
     >>> torch.func.jacfwd(torch.square)(torch.tensor([1.0, 2.0]))
@@ -185,7 +185,7 @@ def jacfwd(
 
 
 def hessian(func: Function, argnums: Argnums = 0) -> Function:
-    """A function that answers with the second derivatives of `func`.
+    """Returns a function that computes the Hessian of `func`.
 
     >>> import pullback.torch as torch
     >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
@@ -201,15 +201,15 @@ def vmap(
     func: Function, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None,
 ) -> Function:
-    """A function that maps `func` over an axis of its arguments, with no loop.
+    """Vectorizes `func` over an axis of its arguments, without a loop.
 
-    in_dims     the axis of each positional argument (None: the same for all), an integer for all,
-                or a structure like theirs; keyword arguments are not mapped
-    out_dims    where the axis stands in the results
-    randomness  "error": nothing may be drawn inside; "different" for each example; or "same"
-    chunk_size  so many examples at a time, for less memory
+    in_dims     the mapped axis per positional argument (None: not mapped), one int for all,
+                or a pytree like the arguments; keyword arguments are not mapped
+    out_dims    the position of the mapped axis in the results
+    randomness  random samples: "error" forbids them; "different" per example; or "same"
+    chunk_size  run this many examples at a time, to save memory
 
-    See `pullback.vmap`; a Python decision about a mapped value is a `RuntimeError`.
+    See `pullback.vmap`; Python control flow on a mapped value raises a `RuntimeError`.
 
     >>> import pullback.torch as torch
     >>> torch.vmap(torch.dot)(torch.ones(3, 2), torch.tensor([[1.0, 2.0]] * 3))
@@ -231,7 +231,7 @@ def vmap(
 
 
 def functionalize(func: Function, *, remove: str = "mutations") -> Function:
-    """The function itself: here writes in place are part of what is differentiated and mapped.
+    """Returns the function itself: here in-place writes can be differentiated and mapped.
 
     >>> functionalize(abs) is abs
     True
@@ -241,10 +241,10 @@ def functionalize(func: Function, *, remove: str = "mutations") -> Function:
 
 @guarded_pull
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and buffers of modules of one kind, each stacked along a new first axis.
+    """Stacks the parameters and the buffers of modules of one class along a new first axis.
 
-    With `vmap` and `functional_call`, the modules are run as one. The stacked parameters are
-    leaves that require gradients where the modules' do.
+    Use it with `vmap` and `functional_call` to run the modules as one. The stacked parameters are
+    leaves that require gradients if the modules' do.
 
     >>> import pullback.torch as torch
     >>> parameters, _ = stack_module_state([torch.nn.Linear(2, 1) for _ in range(3)])
@@ -275,15 +275,15 @@ def functional_call(
     module: Any, parameter_and_buffer_dicts: Tensors | Sequence[Tensors], args: Any = None,
     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False,
 ) -> Any:
-    """What a module computes with other parameters and buffers than its own, which stay the same.
+    """Calls a module with other parameters and buffers; the module itself is unchanged.
 
-    parameter_and_buffer_dicts  name -> tensor, as `dict(module.named_parameters())` has them; or
-                                several such. What is not named is the module's own; a parameter
-                                that is shared under several names is changed under all
-    args                        a tuple of arguments, or the only one
+    parameter_and_buffer_dicts  name -> tensor, as in `dict(module.named_parameters())`, or a tuple
+                                of such; names that are not given use the module's own tensors; a
+                                parameter shared under several names is replaced under all of them
+    args                        a tuple of arguments, or a single one
     strict                      raise an error unless exactly the module's names are given
 
-    A given buffer that the module updates is written to, as PyTorch does.
+    If the module updates a buffer, it writes to the given one, as in PyTorch.
 
     >>> import pullback.torch as torch
     >>> layer = torch.nn.Linear(2, 1, bias=False)
@@ -316,20 +316,20 @@ def functional_call(
 
 
 def _together(dicts: Any) -> dict[str, Any]:
-    """One dictionary of all, in which no name comes twice."""
+    """Merge the dictionaries; a name may occur only once."""
     several = [dicts] if isinstance(dicts, Mapping) else list(dicts)
     given = {name: t for d in several for name, t in d.items()}
     if len(given) != sum(len(d) for d in several):
         raise as_runtime(ArgumentError(
             "argument `parameter_and_buffer_dicts` of functional_call", "each name once",
-            "one in two of the dictionaries",
+            "a name in two of the dictionaries",
         ))
     _check(given, "tensors given to functional_call")
     return given
 
 
 def _take_back(module: Any, swapped: Tensors, given: Tensors) -> None:
-    """Put the module's own tensors back where it assigned others, and those into what was given."""
+    """Restore the module's own tensors; tensors that it assigned go to the given dictionary."""
     modules = dict(module.named_modules())
     for name, own in swapped.items():
         prefix, _, attribute = name.rpartition(".")

@@ -1,7 +1,7 @@
-"""More functions of each entry, in PyTorch's names; they are methods of tensors too.
+"""More element-wise functions, which are also tensor methods.
 
-`fmax` and `fmin` give the gradient of a tie to the first argument, `maximum` and `minimum` share
-it; `nan_to_num` has derivative 0 where it replaces.
+`fmax` and `fmin` give the gradient of a tie to the first argument; `maximum` and `minimum` split
+it. The derivative of `nan_to_num` is 0 where it replaces.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _of_two(operation: Callable[..., Any], name: str) -> Any:
     return _made(call, name, operation)
 
 
-digamma: Any  # of those made here, the ones that other files import
+digamma: Any  # created below; other files import these
 erfinv: Any
 i0: Any
 igamma: Any
@@ -81,7 +81,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 @guarded
 def fmod(input: Any, other: Any) -> Any:
-    """The rest of input / other that has the sign of input; `remainder` has that of other.
+    """The remainder of input / other with the sign of input; `remainder` has the sign of other.
 
     >>> import pullback.torch as torch
     >>> torch.fmod(torch.tensor([-3.0, 3.0]), 2)
@@ -93,12 +93,12 @@ def fmod(input: Any, other: Any) -> Any:
 
 
 def frac(input: Any) -> Any:
-    """The part after the point, with the sign of the entry; its derivative is 1."""
+    """The fractional part, with the sign of the entry; its derivative is 1."""
     return input - ops.trunc(input)
 
 
 def float_power(input: Any, exponent: Any) -> Any:
-    """input to the power of exponent, in float64."""
+    """input ** exponent, in float64."""
     base = tensor_of(input)
     wide = numpy.dtype("complex128" if base.dtype.kind == "c" else "float64")
     power = cast(exponent, wide) if isinstance(exponent, Tensor) else exponent
@@ -106,22 +106,22 @@ def float_power(input: Any, exponent: Any) -> Any:
 
 
 def ldexp(input: Any, other: Any) -> Any:
-    """input · 2 to the power of other."""
+    """input · 2 ** other."""
     return floating(input) * ops.pow(2.0, floating(tensor_of(other)))
 
 
 def deg2rad(input: Any) -> Any:
-    """Degrees as radians."""
+    """Converts degrees to radians."""
     return floating(input) * (math.pi / 180)
 
 
 def rad2deg(input: Any) -> Any:
-    """Radians as degrees."""
+    """Converts radians to degrees."""
     return floating(input) * (180 / math.pi)
 
 
 def logaddexp2(input: Any, other: Any) -> Any:
-    """log₂(2^input + 2^other), with no overflow."""
+    """log₂(2^input + 2^other), computed without overflow."""
     two = math.log(2)
     return ops.logaddexp(input * two, other * two) / two
 
@@ -138,35 +138,35 @@ def _whole_pair(function: Callable[..., Any], name: str, doc: str) -> Any:
 gcd = _whole_pair(numpy.gcd, "gcd", "The greatest common divisor of integers.")
 lcm = _whole_pair(numpy.lcm, "lcm", "The least common multiple of integers.")
 nextafter = _whole_pair(
-    numpy.nextafter, "nextafter", "The next number after input in the direction of other."
+    numpy.nextafter, "nextafter", "The next floating-point number after input towards other."
 )
 
 
 @guarded
 def bitwise_left_shift(input: Any, other: Any) -> Any:
-    """input << other, of integers."""
+    """input << other, for integers."""
     return tensor_of(input) << other
 
 
 @guarded
 def bitwise_right_shift(input: Any, other: Any) -> Any:
-    """input >> other, of integers."""
+    """input >> other, for integers."""
     return tensor_of(input) >> other
 
 
-# Choices --------------------------------------------------------------------------------------
+# Comparisons ----------------------------------------------------------------------------------
 
 
 @guarded
 def fmax(input: Any, other: Any) -> Any:
-    """The larger of each two entries; of a number and NaN, the number."""
+    """The element-wise maximum; if one entry is NaN, the other one."""
     x, y = promoted(input, other)
     return ops.where((x >= y) | ops.isnan(y), x, y)
 
 
 @guarded
 def fmin(input: Any, other: Any) -> Any:
-    """The smaller of each two entries; of a number and NaN, the number."""
+    """The element-wise minimum; if one entry is NaN, the other one."""
     x, y = promoted(input, other)
     return ops.where((x <= y) | ops.isnan(y), x, y)
 
@@ -179,7 +179,7 @@ def heaviside(input: Any, values: Any) -> Any:
 
 @guarded
 def threshold(input: Any, threshold: float, value: float) -> Any:
-    """The entries above a threshold, and `value` for the others."""
+    """The entries above a threshold, `value` for the others."""
     return ops.where(input > threshold, input, value)
 
 
@@ -187,7 +187,7 @@ def threshold(input: Any, threshold: float, value: float) -> Any:
 def nan_to_num(
     input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
-    """The entries, with numbers in the place of NaN (0) and infinities (the dtype's extremes).
+    """Replaces NaN (with 0) and infinities (with the dtype's extreme values).
 
     >>> import pullback.torch as torch
     >>> torch.tensor([1.0, float("nan")]).nan_to_num()
@@ -205,19 +205,19 @@ def nan_to_num(
 
 @guarded
 def isposinf(input: Any) -> Any:
-    """Whether each entry is +∞."""
+    """True where an entry is +∞."""
     return input == math.inf
 
 
 @guarded
 def isneginf(input: Any) -> Any:
-    """Whether each entry is -∞."""
+    """True where an entry is -∞."""
     return input == -math.inf
 
 
 @guarded
 def isreal(input: Any) -> Any:
-    """Whether each entry has no imaginary part."""
+    """True where an entry has no imaginary part."""
     if input.dtype.kind != "c":
         return wrap(Tensor, numpy.ones(tuple(input.shape), bool))
     return ops.imag(input.detach()) == 0
@@ -228,7 +228,7 @@ def isreal(input: Any) -> Any:
 
 @guarded
 def logit(input: Any, eps: float | None = None) -> Any:
-    """log(x / (1 - x)); with eps, of x put between eps and 1 - eps.
+    """log(x / (1 - x)); with eps, x is clamped to [eps, 1 - eps].
 
     >>> import pullback.torch as torch
     >>> torch.tensor([0.5]).logit()
@@ -248,7 +248,7 @@ def polygamma(n: Any, input: Any) -> Any:
 
 @guarded
 def mvlgamma(input: Any, p: int) -> Any:
-    """The logarithm of the gamma function of p variables."""
+    """The logarithm of the multivariate gamma function of dimension p."""
     x = floating(input)
     out = _special.gammaln(x) + p * (p - 1) / 4 * math.log(math.pi)
     for i in range(1, p):
@@ -273,13 +273,13 @@ def polar(abs: Any, angle: Any) -> Any:
 
 @guarded
 def view_as_real(input: Any) -> Any:
-    """Complex entries as pairs along a last axis; read-only, as it does not share memory."""
+    """Complex entries as real pairs along a last axis; a read-only copy."""
     return sealed(ops.stack([ops.real(input), ops.imag(input)], axis=-1))
 
 
 @guarded
 def view_as_complex(input: Any) -> Any:
-    """Pairs along the last axis as complex entries; read-only, as it does not share memory."""
+    """Real pairs along the last axis as complex entries; a read-only copy."""
     if not input.shape or input.shape[-1] != 2:
         raise as_runtime(ArgumentError(
             "`view_as_complex`", "a last axis of length 2", f"shape {tuple(input.shape)}"
@@ -288,7 +288,7 @@ def view_as_complex(input: Any) -> Any:
 
 
 def sealed(out: Any) -> Any:
-    """A result that PyTorch has as a view and that is a copy here: writing to it is an error."""
+    """Mark a result read-only: PyTorch returns a view, but here it is a copy."""
     if isinstance(out._data, numpy.ndarray):
         out._data.flags.writeable = False
     return out

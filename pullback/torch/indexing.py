@@ -1,4 +1,4 @@
-"""Taking and putting entries by index, sorting, and products of matrices; methods too."""
+"""Gather and scatter, sorting, and matrix products; also tensor methods."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = [
 ]
 
 
-# By index -----------------------------------------------------------------------------------
+# Gather and scatter -------------------------------------------------------------------------
 
 
 def _along(index: Any, dim: int) -> tuple[Any, ...]:
-    """The index that moves along one axis by `index`, and by position along the others."""
+    """An index tuple: `index` along one axis, positions along the others."""
     shape = tuple(index.shape)
     parts: list[Any] = [
         numpy.arange(n).reshape((-1,) + (1,) * (len(shape) - i - 1)) for i, n in enumerate(shape)
@@ -37,28 +37,28 @@ def _along(index: Any, dim: int) -> tuple[Any, ...]:
 
 @guarded
 def gather(input: Any, dim: int, index: Any) -> Any:
-    """input[i][index[i][j]][k] for each i, j, k of the index, here for dim = 1.
+    """out[i][j][k] = input[i][index[i][j][k]][k], here for dim = 1.
 
     >>> import pullback.torch as torch
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).gather(1, torch.tensor([[1], [0]]))
     tensor([[2.],
             [3.]])
     """
-    if not (index.numel() and input.shape and index.shape):  # of any number of axes
+    if not (index.numel() and input.shape and index.shape):  # of any rank
         return ops.getitem(ops.reshape(input, (-1,)), index)
     return ops.getitem(input, _along(index, dim))
 
 
 @guarded
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
-    """The entries at positions along one axis, or flattened; other axes broadcast."""
+    """The entries at indices along one axis, or in the flattened tensor; other axes broadcast."""
     if dim is None:
         input, indices, dim = ops.reshape(input, (-1,)), ops.reshape(indices, (-1,)), 0
     return ops.take_along_axis(input, indices, axis=dim)
 
 
 def _source(src: Any, index: Any) -> Any:
-    """The part of what is put that the index has places for."""
+    """The part of src that the index covers."""
     if not getattr(src, "shape", ()) or tuple(src.shape) == tuple(index.shape):
         return src
     return ops.getitem(src, tuple([slice(0, n) for n in index.shape]))
@@ -70,10 +70,10 @@ def scatter(
     input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None,
     reduce: str | None = None,
 ) -> Any:
-    """A copy in which entries of src are put where `gather` would take them from.
+    """A copy with entries of src written at the index, the inverse of `gather`.
 
-    value   a number in the place of src
-    reduce  "add" or "multiply": with what is there
+    value   a number instead of src
+    reduce  "add" or "multiply": combine with the existing entry
 
     >>> import pullback.torch as torch
     >>> torch.zeros(1, 3).scatter(1, torch.tensor([[2]]), value=1.0)
@@ -99,41 +99,41 @@ def _combined(input: Any, dim: int, index: Any, src: Any, how: str) -> Any:
 @guarded
 @of_scalars
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """A copy to which entries of src are added where `gather` would take them from."""
+    """A copy with entries of src added at the index, the inverse of `gather`."""
     return ops.add_at(input, _source(src, index), _along(index, dim))
 
 
 @guarded
 @of_scalars
 def index_select(input: Any, dim: int, index: Any) -> Any:
-    """The slices at positions along an axis."""
+    """The slices at the given indices along an axis."""
     return ops.take(input, index, axis=dim)
 
 
 @guarded
 @of_scalars
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
-    """A copy to which slices are added at positions along an axis."""
+    """A copy with slices added at the given indices along an axis."""
     at = (slice(None),) * (dim % len(input.shape)) + (index,)
     return ops.add_at(input, source if alpha == 1 else source * alpha, at)
 
 
 @guarded
 def take(input: Any, index: Any) -> Any:
-    """The entries at positions in the flattened tensor."""
+    """The entries at indices into the flattened tensor."""
     return ops.getitem(ops.reshape(input, (-1,)), index)
 
 
 @guarded
 def masked_select(input: Any, mask: Any) -> Any:
-    """The entries where a mask holds, in one axis."""
+    """The entries where a mask is true, as a vector."""
     x, m = ops.broadcast_arrays(input, mask)
     return ops.getitem(x, m)
 
 
 @guarded
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
-    """The positions of entries that are not zero: a row for each; or an index for each axis."""
+    """The indices of nonzero entries: one row per entry; as_tuple: one index tensor per axis."""
     if not input.shape:
         count = int(raw(input) != 0)
         every = wrap(Tensor, numpy.zeros((count, 0), numpy.int64))
@@ -142,13 +142,13 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     return found if as_tuple else ops.stack(list(found), axis=1)
 
 
-# By order -----------------------------------------------------------------------------------
+# Sorting ------------------------------------------------------------------------------------
 
 
 @guarded
 @of_scalars
 def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The entries in order along an axis, and where they were.
+    """The entries sorted along an axis, and their indices.
 
     >>> import pullback.torch as torch
     >>> torch.tensor([2.0, 1.0]).sort().indices
@@ -161,7 +161,7 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Tru
 @guarded
 @of_scalars
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Where the entries in order along an axis are."""
+    """The indices that sort the entries along an axis."""
     return ops.argsort(input, axis=dim, descending=descending, stable=True)
 
 
@@ -170,7 +170,7 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = 
 def topk(
     input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Any:
-    """The k largest (or smallest) entries along an axis, best first, and where they are."""
+    """The k largest (or smallest) entries along an axis, best first, and their indices."""
     return ValuesIndices(*ops.top_k(input, k, axis=dim, mode="largest" if largest else "smallest"))
 
 
@@ -179,10 +179,10 @@ def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different entries, in order; or slices along an axis.
+    """The sorted unique entries; with dim, the unique slices along it.
 
-    return_inverse  also, for each entry, which of them it is
-    return_counts   also how often each is there
+    return_inverse  also return each entry's index among the unique ones
+    return_counts   also return the count of each unique entry
 
     >>> import pullback.torch as torch
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
@@ -207,41 +207,41 @@ def _axes(name: str, *given: tuple[Any, int]) -> None:
 
 
 def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
-    """The product of vectors, matrices or stacks of them."""
+    """Matrix product of vectors, matrices or stacks of matrices."""
     return input @ other if out is None else written(out, input @ other)
 
 
 @guarded
 def mm(input: Any, mat2: Any) -> Any:
-    """The product of two matrices."""
+    """Matrix product of two matrices."""
     _axes("mm", (input, 2), (mat2, 2))
     return input @ mat2
 
 
 @guarded
 def bmm(input: Any, mat2: Any) -> Any:
-    """The products of two stacks of matrices."""
+    """Matrix products of two stacks of matrices."""
     _axes("bmm", (input, 3), (mat2, 3))
     return input @ mat2
 
 
 @guarded
 def mv(input: Any, vec: Any) -> Any:
-    """The product of a matrix and a vector."""
+    """Matrix-vector product."""
     _axes("mv", (input, 2), (vec, 1))
     return input @ vec
 
 
 @guarded
 def dot(input: Any, tensor: Any) -> Any:
-    """The product of two vectors."""
+    """Dot product of two vectors."""
     _axes("dot", (input, 1), (tensor, 1))
     return input @ tensor
 
 
 @guarded
 def inner(input: Any, other: Any) -> Any:
-    """The products of the last axes."""
+    """Inner products along the last axes."""
     if not input.shape or not other.shape:
         return input * other
     return ops.tensordot(input, other, axes=([-1], [-1]))
@@ -249,7 +249,7 @@ def inner(input: Any, other: Any) -> Any:
 
 @guarded
 def outer(input: Any, vec2: Any) -> Any:
-    """All products of an entry of one vector and one of another."""
+    """Outer product of two vectors."""
     return ops.outer(input, vec2)
 
 
@@ -267,13 +267,13 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: flo
 
 @guarded
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
-    """Products summed over axes of both."""
+    """Sums products over axes of both tensors."""
     return ops.tensordot(a, b, axes=dims)
 
 
 @guarded
 def einsum(equation: str, *operands: Any) -> Any:
-    """Products summed over repeated letters.
+    """Sum of products in Einstein notation.
 
     >>> import pullback.torch as torch
     >>> torch.einsum("ij,j->i", torch.ones(2, 3), torch.ones(3))
@@ -286,7 +286,7 @@ def einsum(equation: str, *operands: Any) -> Any:
 
 @guarded
 def trace(input: Any) -> Any:
-    """The sum of the diagonal of a matrix."""
+    """The sum of the main diagonal of a matrix."""
     _axes("trace", (input, 2))
     steps = numpy.arange(min(input.shape))
     return ops.sum(ops.getitem(input, (steps, steps)))

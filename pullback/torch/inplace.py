@@ -1,8 +1,8 @@
-"""Methods that write in place, as functions of a tensor: `torch.relu_(x)` is `x.relu_()`."""
+"""In-place methods as functions: `torch.relu_(x)` is `x.relu_()`."""
 
 from __future__ import annotations
 
-from . import methods as methods  # which binds them
+from . import methods as methods  # which binds the in-place methods
 from .tensor import Tensor
 
 _NAMES = [

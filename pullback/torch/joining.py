@@ -1,4 +1,4 @@
-"""Tensors put together: stacks, blocks, products of sets."""
+"""Joining tensors: stacks, block matrices, Cartesian products."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ concatenate = cat
 
 
 def hstack(tensors: Any) -> Any:
-    """Tensors one behind the other along the second axis, vectors along their only one."""
+    """Concatenates tensors along the second axis (vectors along their only axis)."""
     several = [atleast_1d(t) for t in tensors]
     return cat(several, 1 if several and len(several[0].shape) > 1 else 0)
 
 
 def vstack(tensors: Any) -> Any:
-    """Tensors one below the other, vectors as rows."""
+    """Stacks tensors along the first axis; vectors become rows."""
     return cat([atleast_2d(t) for t in tensors], 0)
 
 
@@ -37,18 +37,18 @@ row_stack = vstack
 
 
 def dstack(tensors: Any) -> Any:
-    """Tensors one behind the other along the third axis."""
+    """Stacks tensors along the third axis."""
     return cat([atleast_3d(t) for t in tensors], 2)
 
 
 def column_stack(tensors: Any) -> Any:
-    """Tensors side by side, vectors as columns."""
+    """Concatenates tensors as columns; vectors become columns."""
     return cat([ops.reshape(t, (-1, 1)) if len(t.shape) < 2 else t for t in tensors], 1)
 
 
 @guarded
 def block_diag(*tensors: Any) -> Any:
-    """Matrices along the diagonal of one, zeros elsewhere."""
+    """A block-diagonal matrix; zeros elsewhere."""
     blocks = [atleast_2d(tensor_of(t)) for t in tensors]
     width = sum(b.shape[1] for b in blocks)
     rows, left = [], 0
@@ -62,7 +62,7 @@ def block_diag(*tensors: Any) -> Any:
 
 @guarded
 def cartesian_prod(*tensors: Any) -> Any:
-    """All ways to take an entry of each vector, a row for each."""
+    """The Cartesian product of vectors, one row per combination."""
     if len(tensors) == 1:
         return tensors[0]
     grid = ops.meshgrid(*tensors, indexing="ij")
@@ -71,7 +71,7 @@ def cartesian_prod(*tensors: Any) -> Any:
 
 @guarded
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
-    """All ways to take r entries of a vector, in order, a row for each."""
+    """Combinations of r entries of a vector, in order, one row per combination."""
     of = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     places = numpy.array(list(of(range(input.shape[0]), r)), dtype=numpy.int64).reshape(-1, r)
     return ops.getitem(input, places)

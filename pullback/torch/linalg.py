@@ -1,4 +1,4 @@
-"""`torch.linalg`: linear algebra in PyTorch's names and arguments."""
+"""`torch.linalg`: linear algebra with PyTorch's names and arguments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def _same(operation: Callable[..., Any], name: str) -> Any:
-    """A function of one tensor that is called as the core's."""
+    """A one-argument function with the core's signature."""
     def call(A: Any) -> Any:
         return operation(A)
 
@@ -49,7 +49,7 @@ eig, eigvals, matrix_exp = (
 
 
 class WithInfo(NamedTuple):
-    """A result and an integer that is 0 where it could be computed."""
+    """A result, and an error code that is 0."""
 
     result: Any
     info: Any
@@ -60,18 +60,18 @@ def _no_failure(A: Any) -> Any:
 
 
 def inv_ex(A: Any, *, check_errors: bool = False) -> WithInfo:
-    """The inverse, and 0; what has none is an error."""
+    """The inverse, and 0; raises an error for a singular matrix."""
     return WithInfo(inv(A), _no_failure(A))
 
 
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> WithInfo:
-    """L, and 0; a matrix that is not positive definite is an error."""
+    """L, and 0; raises an error for a matrix that is not positive definite."""
     return WithInfo(cholesky(A, upper=upper), _no_failure(A))
 
 
 @guarded
 def cholesky(A: Any, *, upper: bool = False) -> Any:
-    """L, lower triangular, of positive definite A = L Lᴴ; or U with A = Uᴴ U.
+    """Cholesky factor: lower triangular L with A = L Lᴴ, or U with A = Uᴴ U.
 
     >>> import pullback.torch as torch
     >>> torch.linalg.cholesky(torch.eye(2) * 4)
@@ -82,9 +82,9 @@ def cholesky(A: Any, *, upper: bool = False) -> Any:
 
 
 def _triangle(A: Any, UPLO: str) -> Any:
-    """A Hermitian matrix of which one triangle is to be read, and of its diagonal the real part.
+    """A Hermitian matrix built from one triangle and the real part of the diagonal.
 
-    Derivatives are those of a matrix that is Hermitian, with no difference between its triangles.
+    The derivatives are those of a Hermitian matrix: both triangles count equally.
     """
     seen = A.detach()
     low = ops.tril(seen) if UPLO == "L" else ops.conj(ops.matrix_transpose(ops.triu(seen)))
@@ -94,44 +94,44 @@ def _triangle(A: Any, UPLO: str) -> Any:
 
 @guarded
 def eigh(A: Any, UPLO: str = "L") -> Any:
-    """The eigenvalues of Hermitian matrices, in rising order, and orthonormal eigenvectors."""
+    """The eigenvalues of Hermitian matrices in ascending order, and orthonormal eigenvectors."""
     return _core.eigh(A if UPLO == "L" else _triangle(A, UPLO))
 
 
 @guarded
 def eigvalsh(A: Any, UPLO: str = "L") -> Any:
-    """The eigenvalues of Hermitian matrices, in rising order."""
+    """The eigenvalues of Hermitian matrices in ascending order."""
     return _core.eigvalsh(A if UPLO == "L" else _triangle(A, UPLO))
 
 
 @guarded
 def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Any:
-    """U, S, Vh with A = U diag(S) Vh, the singular values falling."""
+    """U, S, Vh with A = U diag(S) Vh; singular values in descending order."""
     return _core.svd(A, full_matrices=full_matrices)
 
 
 @guarded
 def svdvals(A: Any, *, driver: Any = None) -> Any:
-    """The singular values, falling."""
+    """The singular values, in descending order."""
     return _core.svdvals(A)
 
 
 @guarded
 def qr(A: Any, mode: str = "reduced") -> Any:
-    """Q with orthonormal columns and R, an upper triangle, with A = Q R."""
+    """Q with orthonormal columns and upper triangular R, with A = Q R."""
     return _core.qr(A, mode=mode)
 
 
 @guarded
 def lu(A: Any, *, pivot: bool = True) -> Any:
-    """P, L, U with A = P L U."""
+    """LU decomposition: P, L, U with A = P L U."""
     found = _core.lu(A)
-    return found._replace(P=ops.astype(found.P, A.dtype))  # to be multiplied with the others
+    return found._replace(P=ops.astype(found.P, A.dtype))  # so that P @ L @ U works
 
 
 @guarded
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:
-    """X with A X = B; or, not left, with X A = B.
+    """Solves A X = B for X; with left=False, X A = B.
 
     >>> import pullback.torch as torch
     >>> torch.linalg.solve(torch.eye(2) * 2, torch.tensor([2.0, 4.0]))
@@ -149,7 +149,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
 def solve_triangular(
     A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
-    """X with A X = B, of which one triangle of A is read; or, not left, with X A = B."""
+    """Solves A X = B (left=False: X A = B) for X; reads only one triangle of A."""
     if left:
         return _core.triangular_solve(A, B, lower=not upper, unit_diagonal=unitriangular)
     back = _core.triangular_solve(
@@ -159,7 +159,7 @@ def solve_triangular(
 
 
 class Solution(NamedTuple):
-    """What `lstsq` finds."""
+    """The results of `lstsq`."""
 
     solution: Any
     residuals: Any
@@ -169,17 +169,17 @@ class Solution(NamedTuple):
 
 @guarded
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Solution:
-    """The X for which ‖A X - B‖ is smallest, and what else each of LAPACK's drivers tells.
+    """Least squares: the X that minimizes ‖A X - B‖, and the details of the LAPACK driver.
 
-    driver  "gelsy", where None is given: the rank; "gels": the squared residuals; "gelss" or
-            "gelsd": both, and the singular values. What is not told is empty
+    driver  "gelsy" (default) returns the rank; "gels" the squared residuals; "gelss" and
+            "gelsd" both, and the singular values. Other fields are empty
     """
     found = _core.lstsq(A, B, rtol=rcond)
     rows, columns = A.shape[-2:]
     sizes = _core.svdvals(A.detach())
     none = sizes.new_zeros(0)
     rank = _core.matrix_rank(A)
-    known = isinstance(raw(rank), (numpy.ndarray, numpy.generic))  # not inside vmap
+    known = isinstance(raw(rank), (numpy.ndarray, numpy.generic))  # false inside vmap
     full = rows > columns and known and bool(numpy.all(raw(rank) == columns))
     told = full and driver not in (None, "gelsy")
     gap = ops.sum(ops.square(ops.abs(matmul(A, found) - B)), axis=-2) if told else none
@@ -189,11 +189,11 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> So
 
 
 def _tolerance(A: Any, rtol: Any, atol: Any) -> Any:
-    """What the larger of two tolerances is, relative to the largest singular value."""
+    """The larger of two tolerances, relative to the largest singular value."""
     sizes = _core.svdvals(A.detach())
     if atol is None or not sizes.numel():
         return rtol
-    if rtol is None:  # which then counts only where there is no other
+    if rtol is None:  # the default applies only without atol
         usual = max(A.shape[-2:]) * float(numpy.finfo(sizes.dtype).eps)
         rtol = ops.where(as_tensor(atol) > 0, 0.0, usual)
     largest = ops.max(sizes, axis=-1)
@@ -204,7 +204,7 @@ def _tolerance(A: Any, rtol: Any, atol: Any) -> Any:
 @guarded
 def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None,
          atol: Any = None) -> Any:
-    """The pseudo-inverse; of the lower triangles of Hermitian matrices, if they are such."""
+    """The pseudo-inverse; hermitian=True reads only the lower triangles."""
     A = _triangle(A, "L") if hermitian else A
     return _core.pinv(A, rtol=_tolerance(A, rcond if rcond is not None else rtol, atol))
 
@@ -212,43 +212,43 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 @guarded
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None,
                 atol: Any = None) -> Any:
-    """How many singular values are above the larger of two tolerances, one of them relative."""
+    """The number of singular values above the larger of the tolerances atol and rtol."""
     A = _triangle(A, "L") if hermitian else A
     return _core.matrix_rank(A, rtol=_tolerance(A, rtol, tol if tol is not None else atol))
 
 
 @guarded
 def matrix_power(A: Any, n: int) -> Any:
-    """A multiplied with itself, n factors; for n < 0 those of the inverse."""
+    """The n-th power of a matrix; for n < 0, of its inverse."""
     return _core.matrix_power(A, n)
 
 
 @guarded
 def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
-    """The vector products of vectors of three along an axis."""
+    """The cross products of 3-vectors along an axis."""
     return _core.cross(input, other, axis=dim)
 
 
 @guarded
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
-    """The products of vectors along an axis, the first conjugated."""
+    """The dot products of vectors along an axis; the first is conjugated."""
     return ops.vecdot(x, y, axis=dim)
 
 
 @guarded
 def multi_dot(tensors: Any) -> Any:
-    """The product of several matrices, of which the first and the last may be vectors."""
+    """The product of several matrices; the first and the last may be vectors."""
     return reduce(matmul, tensors)
 
 
 def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """The entries on a diagonal of two axes, as the last axis: a view."""
+    """A diagonal of two axes, as the last axis: a view."""
     return _diagonal(A, offset, dim1, dim2)
 
 
 @guarded
 def vander(x: Any, N: int | None = None) -> Any:
-    """The powers from 0 to N - 1 of each entry, a row for each."""
+    """Vandermonde matrix: the powers 0 to N - 1 of each entry, one row per entry."""
     x = x if x.shape else ops.reshape(x, (1,))
     count = x.shape[-1] if N is None else N
     powers = [ops.ones_like(x), *[x**i for i in range(1, count)]]
@@ -266,7 +266,7 @@ def _cast(x: Any, dtype: Any) -> Any:
 def vector_norm(
     x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    """(Σ |x|^ord)^(1/ord) over all axes, or some. The derivative at 0 is 0."""
+    """Vector norm (Σ |x|^ord)^(1/ord) over all or the given axes. Its derivative at 0 is 0."""
     return _vector_norm(_cast(x, dtype), axes(dim), keepdim, ord)
 
 
@@ -279,7 +279,7 @@ def _vector_norm(x: Any, axis: Any, keepdims: bool, ord: Any) -> Any:
 def matrix_norm(
     A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    """The norm of matrices: "fro", "nuc", or ±1, ±2, ±inf for that of their operator."""
+    """Matrix norm: "fro", "nuc", or an operator norm ±1, ±2, ±inf."""
     rank = len(A.shape)
     first, second = (d % rank for d in dim)
     moved = ops.moveaxis(_cast(A, dtype), (first, second), (-2, -1))
@@ -291,7 +291,7 @@ def matrix_norm(
 def norm(
     A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    """A vector's norm or, for two axes with an order, a matrix's.
+    """A vector norm or, for two axes with an order, a matrix norm.
 
     >>> import pullback.torch as torch
     >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
@@ -308,7 +308,7 @@ def norm(
 
 @guarded
 def cond(A: Any, p: Any = None) -> Any:
-    """How much errors grow in solving with a matrix: ‖A‖ ‖A⁻¹‖, of the 2-norm if p is None."""
+    """The condition number ‖A‖ ‖A⁻¹‖, of the 2-norm if p is None."""
     if p in (None, 2, -2):
         s = _core.svdvals(A)
         return s[..., 0] / s[..., -1] if p != -2 else s[..., -1] / s[..., 0]
@@ -317,19 +317,19 @@ def cond(A: Any, p: Any = None) -> Any:
     return matrix_norm(A, p) * matrix_norm(inv(A), p)
 
 
-# Tensors as matrices --------------------------------------------------------------------------
+# Tensors as linear maps -----------------------------------------------------------------------
 
 
 @guarded
 def tensorinv(A: Any, ind: int = 2) -> Any:
-    """The inverse of a tensor as a map from its last axes to its first `ind`."""
+    """The inverse of a tensor as a linear map from its last axes to its first `ind` axes."""
     first, last = tuple(A.shape[:ind]), tuple(A.shape[ind:])
     return ops.reshape(inv(ops.reshape(A, (prod(first), prod(last)))), (*last, *first))
 
 
 @guarded
 def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
-    """X with `tensordot(A, X, X.ndim) = B`."""
+    """Solves `tensordot(A, X, X.ndim) = B` for X."""
     if dims is not None:
         A = ops.moveaxis(A, tuple(dims), tuple(range(len(A.shape) - len(dims), len(A.shape))))
     shape = tuple(A.shape[len(B.shape) :])

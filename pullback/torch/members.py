@@ -1,4 +1,4 @@
-"""Members of `Tensor` that say how it lies in memory, and what kind of tensor it is."""
+"""`Tensor` attributes and methods about memory layout and kind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__: list[str] = []
 
 
 def _version(self: Any) -> int:
-    """How many times the memory was written to in place, which all views share."""
+    """The version counter: the number of in-place writes to the memory, shared by all views."""
     return writes.count(self._data)
 
 
@@ -37,28 +37,28 @@ def _base(self: Any) -> Any:
 
 
 def _is_view(self: Any) -> bool:
-    """Whether it shares the memory of another tensor, having been taken from it."""
+    """True if the tensor is a view of another tensor."""
     return getattr(self, "_view_of", None) is not None
 
 
 def _stride(self: Any, dim: int | None = None) -> Any:
-    """How many entries apart neighbours are, along all axes or one."""
+    """The strides in entries, for all axes or one."""
     steps = steps_of(self._data)
     return steps if dim is None else steps[dim]
 
 
 def _storage_offset(self: Any) -> int:
-    """How many entries after the start of its memory the tensor begins."""
+    """The offset of the first entry in its storage, in entries."""
     return offset_of(self._data)
 
 
 def _untyped_storage(self: Any) -> UntypedStorage:
-    """The memory that the tensor and its views share."""
+    """The storage that the tensor and its views share."""
     return UntypedStorage(self._data)
 
 
 def _is_set_to(self: Any, tensor: Any) -> bool:
-    """Whether two tensors are the same stretch of memory, read in the same way."""
+    """True if two tensors view the same memory in the same way."""
     one, other = numpy.asarray(self._data), numpy.asarray(tensor._data)
     return (one.ctypes.data, one.shape, one.strides) == (
         other.ctypes.data, other.shape, other.strides
@@ -66,12 +66,12 @@ def _is_set_to(self: Any, tensor: Any) -> bool:
 
 
 def _output_nr(self: Any) -> int:
-    """Which output of `grad_fn` it is."""
+    """The index of this tensor among the outputs of its `grad_fn`."""
     return 0 if self._node is None else place(self._node)
 
 
 def _nbytes(self: Any) -> int:
-    """The bytes of all entries."""
+    """The size of all entries in bytes."""
     return int(self.numel() * self.itemsize)
 
 
@@ -89,35 +89,35 @@ def _no(self: Any) -> bool:
 
 
 def _is_signed(self: Any) -> bool:
-    """Whether the dtype has negative numbers."""
+    """True if the dtype is signed."""
     return kind_of(self._data.dtype) in "ifc"
 
 
 def _is_same_size(self: Any, other: Any) -> bool:
-    """Whether two tensors have one shape."""
+    """True if two tensors have the same shape."""
     return tuple(self.shape) == tuple(other.shape)
 
 
 def _is_nonzero(self: Any) -> bool:
-    """Whether the one entry is not zero."""
+    """True if the only entry is not zero."""
     return bool(self)
 
 
 def _get_device(self: Any) -> int:
-    """-1: memory is the processor's."""
+    """-1: tensors live in CPU memory."""
     return -1
 
 
 def _cuda(self: Any, *how: Any, **more: Any) -> Any:
-    """Raises an error: there is no other memory than the processor's."""
+    """Raises an error: there is only CPU memory."""
     raise as_runtime(ArgumentError(
-        "cuda() of a tensor", "the processor's memory, which is all there is", "another device",
-        "leave it out, or ask torch.cuda.is_available() first",
+        "cuda() of a tensor", "CPU memory, the only device here", "another device",
+        "remove the call, or check torch.cuda.is_available() first",
     ))
 
 
 def _sum_to_size(self: Any, *size: Any) -> Any:
-    """Summed over axes until it has a shape that broadcasts to its own."""
+    """Sums over axes to a shape that broadcasts to the tensor's own."""
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     extra = len(self.shape) - len(shape)
     stretched = [extra + i for i, n in enumerate(shape) if n == 1 and self.shape[extra + i] != 1]
@@ -126,20 +126,20 @@ def _sum_to_size(self: Any, *size: Any) -> Any:
 
 
 def _mH(self: Any) -> Any:
-    """The conjugate of each matrix, its axes exchanged."""
+    """The conjugate transpose of each matrix."""
     return views.adjoint(self)
 
 
 def _mT(self: Any) -> Any:
-    """Each matrix with its axes exchanged."""
+    """The transpose of each matrix."""
     return ops.matrix_transpose(self)
 
 
-# Written in place -----------------------------------------------------------------------------
+# In-place methods -----------------------------------------------------------------------------
 
 
 def _reshaped(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The twin in place of a view, which changes how the tensor reads its memory."""
+    """The in-place variant of a view method: it changes how the tensor reads its memory."""
     def method(self: Any, *args: Any, **how: Any) -> Any:
         check_writable(self, name)
         found = function(self, *args, **how)
@@ -152,7 +152,7 @@ def _reshaped(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return self
 
     method.__name__ = name
-    method.__doc__ = f"`{name[:-1]}`, of the tensor itself, which is returned."
+    method.__doc__ = f"In-place `{name[:-1]}`; returns the tensor."
     return guarded(method, name)
 
 
@@ -163,12 +163,12 @@ def _weak(tensor: Any) -> Any:
 
 
 def _drawn(name: str, draw: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    """A method that writes random numbers over a tensor."""
+    """A method that overwrites a tensor with random samples."""
     def method(self: Any, *args: Any, generator: Any = None, **how: Any) -> Any:
         check_writable(self, name)
 
         def uniform() -> Any:
-            # Never 0, of which there may be a logarithm.
+            # Never 0, since the result may be passed to log.
             return 1 - creation.drawn("uniform", self.shape, dtypes.float64, generator)
 
         def normal() -> Any:
@@ -206,7 +206,7 @@ def _geometric(x: Any, uniform: Any, normal: Any, p: float) -> Any:
 
 @guarded
 def _filled_diagonal(self: Any, fill_value: float, wrap: bool = False) -> Any:
-    """One value written over the diagonal, and the tensor returned."""
+    """Writes one value to the diagonal, in place, and returns the tensor."""
     if self.dim() > 2 or wrap:
         places: Any = [numpy.arange(min(self.shape))] * self.dim()
         self[tuple(places)] = fill_value
@@ -217,20 +217,20 @@ def _filled_diagonal(self: Any, fill_value: float, wrap: bool = False) -> Any:
 
 @guarded
 def _apply(self: Any, callable: Callable[[Any], Any]) -> Any:
-    """A Python function of each entry, written over the tensor; nothing is recorded."""
+    """Applies a Python function to each entry, in place; nothing is recorded."""
     found = numpy.vectorize(callable, otypes=[self.dtype])(raw(self))
     return overwrite(self, found, "apply_")
 
 
 @guarded
 def _map(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
-    """A Python function of each two entries, written over the tensor; nothing is recorded."""
+    """Applies a Python function to each pair of entries, in place; nothing is recorded."""
     found = numpy.vectorize(callable, otypes=[self.dtype])(raw(self), raw(tensor))
     return overwrite(self, found, "map_")
 
 
 def bind() -> None:
-    """Give `Tensor` its members; once its views are there."""
+    """Add the members to `Tensor`, after its view methods exist."""
     bound: Any = Tensor
     for name, function in {
         "stride": _stride, "storage_offset": _storage_offset, "is_set_to": _is_set_to,
@@ -252,10 +252,10 @@ def bind() -> None:
     for name in ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims"):
         setattr(bound, name + "_", _reshaped(getattr(bound, name), name + "_"))
     for name, draw, doc in (
-        ("random_", _whole, "Fill it with integers from low up to high, in place."),
-        ("exponential_", _exponential, "Fill it with exponential numbers, in place."),
-        ("cauchy_", _cauchy, "Fill it with numbers of Cauchy's distribution, in place."),
-        ("log_normal_", _log_normal, "Fill it with exponentials of normal numbers, in place."),
-        ("geometric_", _geometric, "Fill it with counts of trials until a success, in place."),
+        ("random_", _whole, "Fill with random ints in [low, high), in place."),
+        ("exponential_", _exponential, "Fill with exponential samples, in place."),
+        ("cauchy_", _cauchy, "Fill with Cauchy samples, in place."),
+        ("log_normal_", _log_normal, "Fill with log-normal samples, in place."),
+        ("geometric_", _geometric, "Fill with geometric samples, in place."),
     ):
         setattr(bound, name, _drawn(name, draw, doc))

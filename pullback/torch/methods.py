@@ -1,4 +1,4 @@
-"""Binds functions to `Tensor` as methods, and gives those that compute a twin in place."""
+"""Binds functions to `Tensor` as methods, and adds in-place variants where they exist."""
 
 from __future__ import annotations
 
@@ -68,22 +68,22 @@ def _caster(dtype: Any, name: str) -> Callable[[Any], Any]:
         return dtypes.cast(self, dtype)
 
     method.__name__ = name
-    method.__doc__ = f"The tensor in {dtype}; itself if it is so already."
+    method.__doc__ = f"Converts the tensor to {dtype}; returns itself if it already has it."
     return method
 
 
 def _to_bfloat16(self: Any) -> Any:
-    """The tensor in bfloat16, which needs the package ml_dtypes; itself if it is so already."""
+    """Converts the tensor to bfloat16, which needs the package ml_dtypes."""
     return dtypes.cast(self, dtypes.of_bfloat16())
 
 
 def _where(self: Any, condition: Any, other: Any) -> Any:
-    """The entries where the condition holds, those of other elsewhere."""
+    """The entries where the condition is true, those of other elsewhere."""
     return elementwise.where(condition, self, other)
 
 
 def _filled(self: Any, value: Any) -> Any:
-    # Not just the value: the old history goes on, with zero derivatives.
+    # Not only the value: the old history is kept, with zero derivatives.
     return ops.set_at(self, value, ...)
 
 
@@ -96,7 +96,7 @@ def _zeros(self: Any) -> Any:
 
 
 def _normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
-    """Fill it with normal numbers, in place."""
+    """Fill with samples of a normal distribution, in place."""
     check_writable(self, "normal_")
     return overwrite(
         self, creation.drawn("normal", self.shape, self.dtype, generator) * std + mean, "normal_"
@@ -104,14 +104,14 @@ def _normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any =
 
 
 def _uniform_(self: Any, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
-    """Fill it with numbers from [a, b), all equally likely, in place."""
+    """Fill with uniform samples from [a, b), in place."""
     check_writable(self, "uniform_")
     drawn = creation.drawn("uniform", self.shape, self.dtype, generator)
     return overwrite(self, drawn * (b - a) + a, "uniform_")
 
 
 def _bernoulli_(self: Any, p: float = 0.5, *, generator: Any = None) -> Any:
-    """Fill it with 1, with probability p, and 0, in place."""
+    """Fill with 1 (with probability p) and 0, in place."""
     check_writable(self, "bernoulli_")
     drawn = creation.drawn("uniform", self.shape, dtypes.float64, generator)
     return overwrite(self, ops.astype(ops.less(drawn, raw(p)), self.dtype), "bernoulli_")
@@ -126,7 +126,7 @@ def _new(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return out.requires_grad_() if requires_grad else out
 
     method.__name__ = name
-    method.__doc__ = f"`torch.{name[4:]}`, in the dtype of this tensor, for each of its examples."
+    method.__doc__ = f"`torch.{name[4:]}` in the dtype of this tensor (under vmap, per example)."
     return method
 
 
@@ -149,7 +149,7 @@ def _bind() -> None:
     bound.bfloat16 = _to_bfloat16
     bound.bernoulli = creation.bernoulli
     bound.multinomial = draws.multinomial
-    # These are attributes there.
+    # In PyTorch these are attributes.
     for name in ("real", "imag"):
         setattr(Tensor, name, property(getattr(elementwise, name)))
     for name, dtype in _CASTS.items():

@@ -1,4 +1,4 @@
-"""What `grad_fn` is: a recorded operation as PyTorch's users look at it."""
+"""`grad_fn`: graph nodes with PyTorch's interface."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _NAMES = {
 _POSITIONS = {"self": 0, "input": 0, "other": 1, "mat2": 1, "exponent": 1, "weight": 1}
 
 owners: weakref.WeakKeyDictionary[Leaf, Any] = weakref.WeakKeyDictionary()
-"""leaf -> weak reference to the tensor that it is the leaf of."""
+"""Leaf -> weak reference to its tensor."""
 
 _shown: weakref.WeakValueDictionary[int, Node] = weakref.WeakValueDictionary()
 _kinds: dict[str, type[Node]] = {}
 
 
 def name_of(node: CoreNode) -> str:
-    """What PyTorch calls a recorded operation, such as `MulBackward0`.
+    """PyTorch's name of a recorded operation, such as `MulBackward0`.
 
-    Those that are other operations there, or none, are named likewise.
+    Operations that PyTorch does not have are named by the same pattern.
     """
     if isinstance(node, FunctionNode):
         return node.name()
@@ -54,10 +54,10 @@ def name_of(node: CoreNode) -> str:
 
 
 class Node:
-    """A recorded operation: `tensor.grad_fn`. Its class is named after the operation.
+    """A node of the autograd graph: `tensor.grad_fn`. Its class is named after the operation.
 
-    Of a `Function`, it has the attributes of the context, `saved_tensors` among them; of others,
-    `_saved_self`, `_saved_other` and `_saved_result`, where they are saved.
+    For a `Function`, it has the attributes of the context, such as `saved_tensors`; for others,
+    `_saved_self`, `_saved_other` and `_saved_result`, if they are saved.
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -70,27 +70,27 @@ class Node:
     _node: Any
 
     def name(self) -> str:
-        """The name of the operation with `Backward` behind; or AccumulateGrad."""
+        """The name of the operation, such as `MulBackward0`; AccumulateGrad for a leaf."""
         return type(self).__name__
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The operations that the arguments came from, and which of their outputs each was."""
+        """The nodes of the inputs, each with its output index."""
         return tuple([(None, 0) if p is None else (shown(p), place(p)) for p in self._node.parents])
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary of the node for whoever wants to remember something with it."""
+        """A dictionary for user data about the node."""
         found = note(self._node)
         if found.metadata is None:
             found.metadata = {}
         return found.metadata
 
     def register_hook(self, fn: Callable[..., Any]) -> Any:
-        """Call `fn(grad_inputs, grad_outputs)` after each gradient through this operation.
+        """Call `fn(grad_inputs, grad_outputs)` after each backward pass through this node.
 
-        Both are tuples. What it returns, unless None, takes the place of grad_inputs. An argument
-        that is there twice has its whole gradient in the first place, and None in the second.
+        Both are tuples. A non-None result replaces grad_inputs. If an input occurs twice, its
+        first entry holds its whole gradient, and the second None.
         """
         if isinstance(self._node, Leaf):
             hook, node = fn, self._node
@@ -98,15 +98,15 @@ class Node:
         return node_hooks.added(self._node, "after", guarded_pull(fn))
 
     def register_prehook(self, fn: Callable[..., Any]) -> Any:
-        """Call `fn(grad_outputs)`, of a tuple, before each gradient through this operation.
+        """Call `fn(grad_outputs)`, with a tuple, before each backward pass through this node.
 
-        What it returns, unless None, takes the place of grad_outputs.
+        A non-None result replaces grad_outputs.
         """
         return node_hooks.added(self._node, "before", fn)
 
     @property
     def variable(self) -> Any:
-        """The leaf that an AccumulateGrad adds gradients to."""
+        """The leaf into which an AccumulateGrad node accumulates gradients."""
         if not isinstance(self._node, Leaf):
             raise AttributeError("variable")
         return leaf_tensor(self._node)
@@ -128,16 +128,16 @@ class Node:
         packed = getattr(node.saved, "packed", {})
         at = len(node.parents) if name == "result" else _POSITIONS.get(name, len(node.saved))
         if at >= len(node.saved) or (node.saved[at] is None and at not in packed):
-            raise AttributeError(f"{type(self).__name__} saved nothing that is `{name}`")
+            raise AttributeError(f"{type(self).__name__} did not save `{name}`")
         return at
 
 
-def _passed(answer: Any, gs: Any) -> Any:
-    return None if answer is None or answer == () else answer
+def _passed(returned: Any, gs: Any) -> Any:
+    return None if returned is None or returned == () else returned
 
 
 def saved_value(node: Any, at: int) -> Any:
-    """A value that a node saved, as a tensor with its history; a number as it is."""
+    """A value that a node saved: a tensor with its history, or a number."""
     from .tensor import Tensor
 
     packed = getattr(node.saved, "packed", {})
@@ -152,7 +152,7 @@ def saved_value(node: Any, at: int) -> Any:
 
 
 class SavedTensor:
-    """A saved value of one operation, whose form `register_hooks` changes."""
+    """A saved tensor of one operation; `register_hooks` packs it."""
 
     def __init__(self, node: Any, at: int) -> None:
         self._node, self._at = node, at
@@ -160,23 +160,23 @@ class SavedTensor:
     def register_hooks(
         self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]
     ) -> None:
-        """Replace the value by what `pack_hook` makes of it, until `unpack_hook` is asked.
+        """Store the result of `pack_hook` instead of the value; `unpack_hook` restores it.
 
-        Raises `ArgumentError` (a `RuntimeError` too) if it was replaced already.
+        Raises `ArgumentError` (also a `RuntimeError`) if it already has hooks.
         """
         from .tensor import Tensor
 
         node = self._node
         if isinstance(node.op, PackedOp):
             raise as_runtime(ArgumentError(
-                "register_hooks of a saved tensor", "one whose operation has no such hooks yet",
-                "one that has been set already", "register hooks for one saved tensor only",
+                "register_hooks of a saved tensor", "a saved tensor without hooks",
+                "hooks are already registered", "register hooks for one saved tensor only",
             ))
         pack_node(node, [self._at], (pack_hook, unpack_hook), Tensor)
 
 
 def leaf_tensor(leaf: Leaf) -> Any:
-    """The tensor that a leaf belongs to, or one like it where that is gone."""
+    """The tensor of a leaf, or a new tensor like it if it was garbage-collected."""
     from .tensor import Tensor
 
     owner = owners.get(leaf)
@@ -185,12 +185,12 @@ def leaf_tensor(leaf: Leaf) -> Any:
 
 
 def place(node: CoreNode) -> int:
-    """Which output of its operation a node is."""
+    """The index of a node among its operation's outputs."""
     return node.index if isinstance(node, Pick) else 0
 
 
 def shown(node: CoreNode) -> Node:
-    """The one `Node` that stands for a recorded operation."""
+    """The unique `Node` for a recorded operation."""
     if isinstance(node, Pick):
         node = node.parents[0]
     found = _shown.get(id(node))
@@ -206,7 +206,7 @@ def shown(node: CoreNode) -> Node:
 
 
 class GradientEdge(NamedTuple):
-    """One output of a recorded operation, to ask for gradients of without keeping the tensor."""
+    """One output of a graph node; a target for gradients that does not keep the tensor alive."""
 
     node: Node
     output_nr: int
@@ -214,7 +214,7 @@ class GradientEdge(NamedTuple):
 
 
 def as_tensor(value: Any) -> Any:
-    """A stand-in for the tensor of an edge; a tensor as it is."""
+    """A stand-in tensor for an edge; a tensor is returned unchanged."""
     if not isinstance(value, GradientEdge):
         return value
     from .tensor import Tensor
@@ -225,7 +225,7 @@ def as_tensor(value: Any) -> Any:
 
 
 def as_tensors(values: Any) -> Any:
-    """The same for one or several."""
+    """`as_tensor` for one value or several."""
     if isinstance(values, (CoreTensor, GradientEdge)):
         return as_tensor(values)
     if isinstance(values, dict):

@@ -1,7 +1,7 @@
-"""Python's operators with PyTorch's promotion and errors.
+"""Python operators with PyTorch's type promotion and errors.
 
-Two floating tensors of one dtype, and a floating tensor and a Python number, go straight to the
-core's operation; what remains is brought to the dtype of the result first.
+Two floating-point tensors of one dtype, and such a tensor with a Python number, call the core
+directly; other operands are first promoted to the dtype of the result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Binary = Callable[[Any, Any], Any]
 
 
 def _straight(name: str, *, inexact: bool = False) -> Binary:
-    """x + y and its kin."""
+    """x + y and similar operators, with a fast path."""
     operate = OPS[name].op.operate
 
     def method(self: Any, other: Any, /) -> Any:
@@ -48,7 +48,7 @@ def _fit(x: Any, other: Any, inexact: bool) -> tuple[Any, Any]:
 
 
 def _forward(function: Callable[..., Any], name: str, *, inexact: bool = False) -> Binary:
-    """The operators that are not in so much of a hurry."""
+    """Operators without a fast path."""
 
     def method(self: Any, other: Any, /) -> Any:
         try:
@@ -84,14 +84,14 @@ def _power(self: Any, exponent: Any, /) -> Any:
 
 
 def _product(self: Any, other: Any, /) -> Any:
-    """The matrix product, of tensors of one dtype; an array counts as one."""
+    """Matrix product of tensors of one dtype; accepts arrays."""
     theirs = getattr(raw(other), "dtype", None)
     if theirs is None:
         return NotImplemented
     if self._data.dtype is not theirs and self._data.dtype != theirs:
         raise as_runtime(DtypeError(
             "`matmul`", "two tensors of one dtype", f"{self.dtype} and {other.dtype}",
-            "convert one of them, as with y.to(x.dtype)",
+            "convert one of them, for example with y.to(x.dtype)",
         ))
     try:
         return _matmul(self, other)
@@ -144,11 +144,11 @@ _bind()
 
 
 def in_place(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The twin of a function that writes its result over its first argument, and returns that."""
+    """The in-place variant of a function: it writes to its first argument, and returns it."""
 
     def computed(self: Any, how: tuple[tuple[Any, ...], dict[str, Any]], /) -> Any:
         value = function(self, *how[0], **how[1])
-        if value._data is self._data:  # the function had nothing to do
+        if value._data is self._data:  # the function returned its input
             value = wrap(type(self), value._data, value._node)
         return value
 
@@ -158,5 +158,5 @@ def in_place(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return write(self, (args, keywords))
 
     method.__name__ = name
-    method.__doc__ = f"`{name[:-1]}`, written in place over the tensor, which is returned."
+    method.__doc__ = f"In-place `{name[:-1]}`; returns the tensor."
     return guarded(method)

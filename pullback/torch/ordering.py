@@ -1,6 +1,6 @@
-"""By order and by counting: medians, quantiles, running extremes, histograms; methods too.
+"""Sorting and counting: medians, quantiles, cumulative extremes, histograms; also methods.
 
-Where a value has an index, the entry at the index receives the gradient.
+If a value comes with an index, the entry at that index receives the gradient.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class MinMax(NamedTuple):
-    """The extremes."""
+    """The minimum and the maximum."""
 
     min: Any
     max: Any
@@ -45,7 +45,7 @@ def picked(input: Any, indices: Any, dim: int, keepdim: bool) -> Any:
 
 
 def _flat_or(input: Any, function: Any, dim: Any, keepdim: bool) -> Any:
-    """A function along an axis; of a tensor without axes, as of one with a single entry."""
+    """Apply a function along an axis; a scalar tensor is treated as having one entry."""
     if input.shape:
         return function(input, dim, keepdim)
     values, indices = function(ops.reshape(input, (1,)), 0, False)
@@ -54,13 +54,13 @@ def _flat_or(input: Any, function: Any, dim: Any, keepdim: bool) -> Any:
 
 @guarded
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The smallest and the largest entry, of all or along an axis."""
+    """The smallest and the largest entry, of the tensor or along an axis."""
     return MinMax(*[f(input, axis=dim, keepdims=keepdim) for f in (ops.min, ops.max)])
 
 
 @guarded
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest entry along an axis, counted from 1, and its index.
+    """The k-th smallest entry along an axis (k counts from 1), and its index.
 
     >>> import pullback.torch as torch
     >>> torch.tensor([3.0, 1.0, 2.0]).kthvalue(2).values
@@ -68,7 +68,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """
     if not 1 <= k <= (input.shape[dim] if input.shape else 1):
         raise as_runtime(ArgumentError(
-            "argument `k` of `kthvalue`", "from 1 to the length", f"{k}"
+            "argument `k` of `kthvalue`", "a number from 1 to the axis length", f"{k}"
         ))
 
     def along(x: Any, dim: int, keepdim: bool) -> Any:
@@ -105,7 +105,7 @@ def _median(input: Any, dim: Any, keepdim: bool, ignore: bool) -> Any:
 
 @guarded
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The middle entry, the lower of two; with `dim`, those along an axis and their indices.
+    """The median (the lower of two); with `dim`, along an axis, with indices.
 
     >>> import pullback.torch as torch
     >>> torch.tensor([4.0, 1.0, 3.0, 2.0]).median()
@@ -116,13 +116,13 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
 @guarded
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median of the entries that are no NaN."""
+    """The median of the entries that are not NaN."""
     return _median(input, dim, keepdim, True)
 
 
 @guarded
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent entry along an axis, the smallest of several, and its last index."""
+    """The most frequent entry along an axis (the smallest of several), and its last index."""
     def along(x: Any, dim: int, keepdim: bool) -> Any:
         values = numpy.moveaxis(raw(x), dim, -1)
         found = numpy.empty(values.shape[:-1], numpy.int64)
@@ -148,7 +148,7 @@ def _running(name: str, largest: bool) -> Any:
         return ValuesIndices(ops.take_along_axis(input, _tensor(index), axis=dim), _tensor(index))
 
     word = "largest" if largest else "smallest"
-    call.__doc__ = f"The {word} of the first entries along an axis, and their indices."
+    call.__doc__ = f"The cumulative {word} along an axis, and its indices."
     return guarded(call, name)
 
 
@@ -158,7 +158,7 @@ cummax, cummin = _running("cummax", True), _running("cummin", False)
 @guarded
 @of_scalars
 def logcumsumexp(input: Any, dim: int) -> Any:
-    """log Σ exp(x) of the first entries along an axis, with no overflow."""
+    """Cumulative log-sum-exp along an axis, computed without overflow."""
     parts = ops.unstack(input, axis=dim)
     for i in range(1, len(parts)):
         parts = (*parts[:i], ops.logaddexp(parts[i - 1], parts[i]), *parts[i + 1 :])
@@ -172,9 +172,9 @@ def _quantile(
     if interpolation not in ways:
         raise as_runtime(ArgumentError("argument `interpolation`", f"one of {ways}", interpolation))
     q = tensor_of(q)
-    points = raw(q)  # inside vmap more than one array
+    points = raw(q)  # under vmap, several arrays
     if isinstance(points, numpy.ndarray) and ((points < 0) | (points > 1)).any():
-        raise as_runtime(ArgumentError("argument `q`", "numbers from 0 to 1", f"{points.tolist()}"))
+        raise as_runtime(ArgumentError("argument `q`", "numbers in [0, 1]", f"{points.tolist()}"))
     rank = len(input.shape)
     dim = dim if rank else None
     x = ops.reshape(input, (-1,)) if dim is None else ops.moveaxis(input, dim, -1)
@@ -211,7 +211,7 @@ def quantile(
     input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
 ) -> Any:
-    """What a share q of the entries, of all or along an axis, is below; for several q, in front.
+    """The q-quantile of all entries or along an axis; several q's give a new first axis.
 
     >>> import pullback.torch as torch
     >>> torch.tensor([0.0, 10.0]).quantile(0.25)
@@ -225,29 +225,29 @@ def nanquantile(
     input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
 ) -> Any:
-    """`quantile` of the entries that are no NaN."""
+    """`quantile` of the entries that are not NaN."""
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
 @guarded
 def msort(input: Any) -> Any:
-    """The entries in order along the first axis."""
+    """The entries sorted along the first axis."""
     return ops.sort(input, axis=0)
 
 
-# Places and counts ----------------------------------------------------------------------------
+# Searching and counting -----------------------------------------------------------------------
 
 
 @guarded
 def argwhere(input: Any) -> Any:
-    """The positions of entries that are not zero, a row for each."""
+    """The indices of nonzero entries, one row per entry."""
     return _tensor(numpy.argwhere(raw(input)))
 
 
 @guarded
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False,
          invert: bool = False) -> Any:
-    """Whether each entry is among others."""
+    """True for each entry that is among test_elements."""
     first = tensor_of(elements).detach()
     return ops.isin(first, tensor_of(test_elements).detach(), invert=invert)
 
@@ -261,9 +261,9 @@ def searchsorted(
     sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Any = None,
 ) -> Any:
-    """Where entries would have to be put in to keep a sequence, or rows of them, in order.
+    """Insertion indices that keep a sequence, or rows of sequences, sorted.
 
-    sorter  positions that put a sequence that is not in order into it
+    sorter  the indices that sort an unsorted sequence
     """
     way: Any = "right" if right or side == "right" else "left"
     rows, wanted = raw(sorted_sequence), numpy.asarray(raw(tensor_of(input)))
@@ -278,13 +278,13 @@ def searchsorted(
 
 
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
-    """Which of the intervals between boundaries each entry lies in."""
+    """The index of the interval between boundaries that contains each entry."""
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
 @guarded
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """How many entries lie in each of some equal intervals, from the smallest to the largest."""
+    """A histogram: the counts in equal bins in [min, max]; by default the range of the data."""
     values = raw(input)
     low, high = (values.min(), values.max()) if min == max == 0 and values.size else (min, max)
     if low == high:
@@ -295,7 +295,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
 
 @guarded
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each number from 0 on is there; or the sum of the weights at its places."""
+    """Counts each integer from 0 on, or sums the weights that belong to it."""
     found = numpy.bincount(raw(input), None if weights is None else raw(weights), minlength)
     if weights is not None and weights.dtype.kind == "f":
         found = found.astype(weights.dtype)
@@ -306,7 +306,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The entries without repetitions of the one before; with what `unique` can return."""
+    """The entries without consecutive duplicates; with the optional results of `unique`."""
     values = raw(input).reshape(-1) if dim is None else numpy.moveaxis(raw(input), dim, 0)
     others = tuple(range(1, values.ndim))
     new = numpy.ones(values.shape[0], bool)

@@ -1,4 +1,4 @@
-"""Copies in which entries are put, added or combined at places; methods of tensors too."""
+"""Copies in which entries at indices are replaced, added or reduced; also tensor methods."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ __all__ = [
 
 @guarded
 def fill(input: Any, value: Any) -> Any:
-    """A tensor like another, full of one value."""
+    """A tensor like another, filled with one value."""
     return ops.set_at(input, value, ...)
 
 
 @guarded
 @of_scalars
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
-    """A copy with one value at positions along an axis."""
+    """A copy with one value at the given indices along an axis."""
     return ops.set_at(input, value, (slice(None),) * (dim % len(input.shape)) + (index,))
 
 
 @guarded
 @of_scalars
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
-    """A copy with slices replaced at positions along an axis."""
+    """A copy with slices replaced at the given indices along an axis."""
     return ops.set_at(input, source, (slice(None),) * (dim % len(input.shape)) + (index,))
 
 
 @guarded
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """A copy with values put, or added, at an index for each axis.
+    """A copy with values written, or added, at one index tensor per axis.
 
     >>> import pullback.torch as torch
     >>> at = (torch.tensor([0, 0]),)
@@ -55,7 +55,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 
 @guarded
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
-    """A copy with values put, or added, at positions in the flattened tensor."""
+    """A copy with values written, or added, at indices into the flattened tensor."""
     flat, at = ops.reshape(input, (-1,)), ops.reshape(index, (-1,))
     many = (ops.add_at if accumulate else ops.set_at)(flat, ops.reshape(source, (-1,)), at)
     return ops.reshape(many, tuple(input.shape))
@@ -63,7 +63,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 
 @guarded
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
-    """A copy with the entries of source, one after the other, where a mask holds."""
+    """A copy with consecutive entries of source where the mask is true."""
     shape = numpy.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
     input, held = ops.broadcast_to(input, shape), numpy.broadcast_to(raw(mask), shape)
     count = int(held.sum())
@@ -80,10 +80,10 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 def scatter_reduce(
     input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """A copy in which each entry is combined with those that `index` sends to it.
+    """A copy in which each entry is reduced with the entries of src that `index` sends to it.
 
-    reduce        "sum", "prod", "mean", "amax" or "amin"; entries that tie share the gradient
-    include_self  whether what was there is one of those that are combined
+    reduce        "sum", "prod", "mean", "amax" or "amin"; tied entries share the gradient
+    include_self  whether the original entry takes part
 
     >>> import pullback.torch as torch
     >>> x, at = torch.tensor([1.0, 5.0]), torch.tensor([0, 0])
@@ -120,7 +120,7 @@ def _zeros(like: Any) -> Any:
 
 
 def _product(out: Any, dim: int, index: Any, src: Any) -> Any:
-    """One slice of the source after the other, so that no entry is divided by."""
+    """Multiply slice by slice of the source, so that the rule never divides by an entry."""
     lead = (slice(None),) * (dim % len(index.shape))
     for k in range(index.shape[dim]):
         at, some = index[(*lead, slice(k, k + 1))], src[(*lead, slice(k, k + 1))]
@@ -148,7 +148,7 @@ def _extreme(base: Any, dim: int, index: Any, src: Any, largest: bool) -> Any:
 def index_reduce(
     input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """`scatter_reduce` of whole slices at positions along an axis."""
+    """`scatter_reduce` of whole slices at indices along an axis."""
     shape = [1] * len(source.shape)
     shape[dim] = -1
     every = ops.broadcast_to(ops.reshape(index, tuple(shape)), tuple(source.shape))

@@ -1,4 +1,4 @@
-"""Products and functions of matrices beside those of `indexing`; methods of tensors too."""
+"""More matrix products and matrix functions; also tensor methods."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) 
 
 
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
-    """beta · input + alpha · the outer product of two vectors."""
+    """beta · input + alpha · the outer product of vec1 and vec2."""
     return _mixed(input, outer(vec1, vec2), beta, alpha)
 
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
-    """beta · input + alpha · the sum of the products of a stack of matrices."""
+    """beta · input + alpha · Σ batch1[i] @ batch2[i]."""
     return _mixed(input, ops.sum(bmm(batch1, batch2), axis=0), beta, alpha)
 
 
 @guarded
 def vdot(input: Any, other: Any) -> Any:
-    """The product of two vectors, the first conjugated."""
+    """The dot product of two vectors; the first is conjugated."""
     _axes("vdot", (input, 1), (other, 1))
     return dot(ops.conj(input), other)
 
 
 @guarded
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    """The vector products of vectors of three, along the first axis that has this length."""
+    """The cross products of 3-vectors, along the first axis of length 3."""
     if dim is None:
         found = [i for i, n in enumerate(input.shape) if n == 3]
         if not found:
@@ -67,7 +67,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
 
 @guarded
 def kron(input: Any, other: Any) -> Any:
-    """Kronecker's product: each entry of input times all of other.
+    """Kronecker product: each entry of input times all of other.
 
     >>> import pullback.torch as torch
     >>> torch.kron(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0]))
@@ -88,13 +88,13 @@ def chain_matmul(*matrices: Any) -> Any:
 
 @guarded
 def dist(input: Any, other: Any, p: float = 2) -> Any:
-    """The p-norm of the difference."""
+    """The p-norm of input - other."""
     return ops.vector_norm(input - other, ord=float(p))
 
 
 @guarded
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
-    """The p-norm of the difference of each two rows; its derivative at 0 is 0.
+    """Pairwise distances: the p-norms of differences of rows; the derivative at 0 is 0.
 
     >>> import pullback.torch as torch
     >>> torch.cdist(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]))
@@ -106,18 +106,18 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
 
 @guarded
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
-    """The slices along an axis, those of a larger p-norm shortened to `maxnorm`."""
+    """Scales slices along an axis with a larger p-norm down to `maxnorm`."""
     others = tuple(d for d in range(len(input.shape)) if d != dim % len(input.shape))
     size = ops.vector_norm(input, axis=others, ord=float(p), keepdims=True)
     return input * ops.where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
 
 
-# Matrices -------------------------------------------------------------------------------------
+# Matrix functions -----------------------------------------------------------------------------
 
 
 @guarded
 def logdet(input: Any) -> Any:
-    """The logarithm of the determinant; NaN where a real one is negative."""
+    """The logarithm of the determinant; NaN if a real determinant is negative."""
     sign, size = _core.slogdet(input)
     if input.dtype.kind == "c":
         return ops.log(sign) + size
@@ -125,13 +125,13 @@ def logdet(input: Any) -> Any:
 
 
 def cholesky(input: Any, upper: bool = False) -> Any:
-    """L, lower triangular, of positive definite input = L Lᴴ; or U with input = Uᴴ U."""
+    """Cholesky factor: lower triangular L with input = L Lᴴ, or U with input = Uᴴ U."""
     return _cholesky(input, upper=upper)
 
 
 @guarded
 def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
-    """X with A X = input, where L is the factor that `cholesky` makes of A."""
+    """Solves A X = input for X, given the Cholesky factor L of A."""
     low = ops.conj(ops.matrix_transpose(L)) if upper else L
     back = ops.conj(ops.matrix_transpose(low))
     return _core.triangular_solve(back, _core.triangular_solve(low, input, lower=True))
@@ -139,7 +139,7 @@ def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
 
 @guarded
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
-    """The inverse of A, where L is the factor that `cholesky` makes of A."""
+    """The inverse of A, given its Cholesky factor L."""
     return cholesky_solve(ops.broadcast_to(_identity(L), tuple(L.shape)), L, upper)
 
 
@@ -150,7 +150,7 @@ def _identity(like: Any) -> Any:
 
 
 class USV(NamedTuple):
-    """Factors of a matrix."""
+    """The factors of a singular value decomposition."""
 
     U: Any
     S: Any
@@ -169,7 +169,7 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
 
 
 def qr(input: Any, some: bool = True) -> Any:
-    """Q with orthonormal columns and R, an upper triangle, with input = Q R."""
+    """Q with orthonormal columns and upper triangular R, with input = Q R."""
     return linalg.qr(input, "reduced" if some else "complete")
 
 

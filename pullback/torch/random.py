@@ -1,4 +1,4 @@
-"""`torch.random`: streams of random numbers, seeded, saved and put back."""
+"""`torch.random`: random number generators, seeds, and saved states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Generator(core.Generator):
-    """A stream of random numbers that can be seeded; the numbers are not PyTorch's.
+    """A random number generator; its numbers differ from PyTorch's.
 
     >>> import pullback.torch as torch
     >>> g = Generator().manual_seed(0)
@@ -36,26 +36,26 @@ class Generator(core.Generator):
         super().__init__(_FIRST_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream of a seed, and return the generator."""
+        """Set the seed, and return the generator."""
         core.Generator.seed(self, _unsigned(seed))
         return self
 
     def seed(self, seed: int | None = None) -> int:  # type: ignore[override]
-        """Start a stream that is different each time; returns its seed."""
+        """Set an unpredictable seed, and return it."""
         core.Generator.seed(self, seed)
         return self.initial_seed()
 
     def initial_seed(self) -> int:
-        """The seed that the stream began with."""
+        """The seed that was set last."""
         entropy = self._numpy.bit_generator.seed_seq.entropy
         return int(entropy) % (1 << 63)
 
     def get_state(self) -> Any:
-        """Where the stream is, as a tensor of bytes."""
+        """The state as a byte tensor."""
         return _as_bytes(super().get_state())
 
     def set_state(self, new_state: Any) -> Any:
-        """Go back to where the stream was."""
+        """Restore a saved state."""
         super().set_state(_as_state(new_state))
         return self
 
@@ -75,16 +75,16 @@ def _as_state(tensor: Any) -> dict[str, Any]:
     try:
         return json.loads(numpy.asarray(raw(tensor)).tobytes())
     except ValueError:
-        raise as_runtime(ArgumentError("state of a generator", "what get_state returned",
+        raise as_runtime(ArgumentError("state of a generator", "a result of get_state",
                                        f"a tensor of shape {tuple(tensor.shape)}")) from None
 
 
 class _Default(Generator):
-    """The stream that random functions draw from where no generator is given."""
+    """The default generator, used if no generator is given."""
 
     __slots__ = ()
 
-    def __init__(self) -> None:  # it has no stream of its own
+    def __init__(self) -> None:  # it uses the library's stream
         pass
 
     @property
@@ -101,11 +101,11 @@ class _Default(Generator):
 
 
 default_generator = _Default()
-"""That stream."""
+"""The default generator."""
 
 
 def manual_seed(seed: int) -> Any:
-    """Start the stream of a seed that random functions draw from where no generator is given.
+    """Set the seed of the default generator.
 
     >>> import pullback.torch as torch
     >>> _ = torch.manual_seed(3)
@@ -116,28 +116,28 @@ def manual_seed(seed: int) -> Any:
 
 
 def seed() -> int:
-    """Start that stream at a place that is different each time; returns its seed."""
+    """Set an unpredictable seed for the default generator, and return it."""
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed that the stream began with."""
+    """The seed that was set last."""
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Any:
-    """Where the stream is, as a tensor of bytes, for `set_rng_state`."""
+    """The default generator's state as a byte tensor, for `set_rng_state`."""
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Any) -> None:
-    """Go back to where the stream was when `get_rng_state` was called."""
+    """Restore a state that `get_rng_state` returned."""
     default_generator.set_state(new_state)
 
 
 @contextlib.contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, **how: Any) -> Iterator[None]:
-    """A block whose draws leave the stream where it was."""
+    """Context manager that restores the default generator's state at its end."""
     before = get_rng_state()
     try:
         yield

@@ -1,6 +1,6 @@
-"""Sums, extremes and the like, with PyTorch's `dim` and `keepdim`; they are methods too.
+"""Reductions with PyTorch's `dim` and `keepdim`; also tensor methods.
 
-`max` and `min` of a whole tensor, `amax` and `amin` share the gradient among entries that tie;
+`max` and `min` of a whole tensor, `amax` and `amin` share the gradient among tied entries;
 along one axis the entry whose index is returned receives it.
 """
 
@@ -28,14 +28,14 @@ __all__ = [
 
 
 class ValuesIndices(NamedTuple):
-    """Entries along an axis and where they are."""
+    """Entries along an axis, and their indices."""
 
     values: Any
     indices: Any
 
 
 def axes(dim: Any) -> Any:
-    """An axis, a tuple of them, or None for all."""
+    """An axis, a tuple of axes, or None for all."""
     if isinstance(dim, (list, tuple)):
         return tuple(dim) or None
     return dim
@@ -43,7 +43,7 @@ def axes(dim: Any) -> Any:
 
 @guarded
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The sum over all axes, or some.
+    """The sum over all axes, or the given ones.
 
     >>> import pullback.torch as torch
     >>> torch.ones(2, 3).sum(dim=0)
@@ -56,7 +56,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 
 @guarded
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The mean over all axes, or some; of floating tensors only."""
+    """The mean over all axes, or the given ones; for floating-point tensors only."""
     if dtype is not None:
         input = ops.astype(input, numpy.dtype(dtype))
     if not is_inexact(input):
@@ -88,8 +88,8 @@ def _spread(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return function(input, axis=axes(dim), correction=correction, keepdims=keepdim)
 
     call.__doc__ = (
-        f"The {'variance' if name == 'var' else 'standard deviation'} over all axes, or some.\n\n"
-        "    Divided by n - correction, where unbiased=False is correction=0.\n    "
+        f"The {'variance' if name == 'var' else 'standard deviation'} over all or some axes.\n\n"
+        "    Divides by n - correction; unbiased=False means correction=0.\n    "
     )
     return guarded(call, name)
 
@@ -114,8 +114,8 @@ def _extreme(
         return ValuesIndices(values, indices)
 
     call.__doc__ = (
-        f"The {name} entry of all; with `dim`, those along an axis and their indices.\n\n"
-        "    With another tensor in its place, the elementwise choice between the two.\n    "
+        f"The {name} entry; with `dim`, those along an axis and their indices.\n\n"
+        "    With a second tensor instead, the element-wise {name} of both.\n    "
     )
     return guarded(call, name)
 
@@ -126,13 +126,13 @@ min = _extreme(ops.min, minimum, ops.argmin, "min")
 
 @guarded
 def amax(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The largest entry over axes."""
+    """The maximum over the given axes."""
     return ops.max(input, axis=axes(dim), keepdims=keepdim)
 
 
 @guarded
 def amin(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The smallest entry over axes."""
+    """The minimum over the given axes."""
     return ops.min(input, axis=axes(dim), keepdims=keepdim)
 
 
@@ -150,19 +150,19 @@ def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
 @guarded
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Whether all entries are true (not zero)."""
+    """True where all entries are true (nonzero)."""
     return ops.all(input, axis=axes(dim), keepdims=keepdim)
 
 
 @guarded
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Whether some entry is true (not zero)."""
+    """True where some entry is true (nonzero)."""
     return ops.any(input, axis=axes(dim), keepdims=keepdim)
 
 
 @guarded
 def count_nonzero(input: Any, dim: Any = None) -> Any:
-    """How many entries are not zero."""
+    """The number of nonzero entries."""
     return ops.count_nonzero(input, axis=axes(dim))
 
 
@@ -173,14 +173,14 @@ def _cast(input: Any, dtype: Any) -> Any:
 @guarded
 @of_scalars
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """The sums of the first entries along an axis."""
+    """Cumulative sums along an axis."""
     return ops.cumulative_sum(_cast(input, dtype), axis=dim)
 
 
 @guarded
 @of_scalars
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """The products of the first entries along an axis."""
+    """Cumulative products along an axis."""
     return ops.cumulative_prod(_cast(input, dtype), axis=dim)
 
 
@@ -190,9 +190,9 @@ def norm(
     input: Any, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False, *,
     dtype: Any = None,
 ) -> Any:
-    """(Σ |x|^p)^(1/p) over all axes, or some; "fro" is p = 2. The derivative at 0 is 0.
+    """Norm (Σ |x|^p)^(1/p) over all or the given axes; "fro" is p = 2. Its derivative at 0 is 0.
 
-    "nuc" is the sum of the singular values, of matrices in two axes.
+    "nuc" is the nuclear norm of matrices: the sum of the singular values over two axes.
 
     >>> import pullback.torch as torch
     >>> torch.tensor([3.0, 4.0]).norm()

@@ -1,6 +1,6 @@
-"""Functions along an axis that take a tensor without axes as one with a single entry.
+"""Functions along an axis that accept a scalar tensor as a tensor with one entry.
 
-PyTorch lets `dim` be 0 or -1 for a tensor without axes; the core knows no such axis.
+PyTorch allows dim 0 or -1 for a scalar tensor; the core does not.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ __all__ = ["of_scalars"]
 
 
 def of_scalars(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, called with an axis of length 1 where its first argument has none.
+    """Wrap a function so that a scalar first argument gets an axis of length 1.
 
-    Results of one entry lose that axis again.
+    The axis is removed from results with one entry.
 
     >>> import pullback.torch as torch
     >>> of_scalars(lambda x, dim: x.flip(dim))(torch.tensor(2.0), 0)
@@ -37,7 +37,7 @@ def of_scalars(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _shaped(value: Any, old: tuple[int, ...], new: tuple[int, ...]) -> Any:
-    """Tensors of one shape, alone or in a tuple, in another; everything else as it is."""
+    """Reshape tensors (also in a tuple) from one shape to another; other values are unchanged."""
     if isinstance(value, Tensor):
         return ops.reshape(value, new) if tuple(value.shape) == old else value
     if isinstance(value, tuple) and any(isinstance(v, Tensor) for v in value):

@@ -1,4 +1,4 @@
-"""`torch.save` and `torch.load`: nestings of tensors and plain values, as safetensors files."""
+"""`torch.save` and `torch.load`: pytrees of tensors and plain values, as safetensors files."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["load", "save"]
 
 @guarded_pull
 def save(obj: Any, f: Any, **how: Any) -> None:
-    """Write dictionaries, lists and tuples of tensors and plain values to a file.
+    """Saves dictionaries, lists and tuples of tensors and plain values to a file.
 
-    f  a path, or an object with `write`; a file that was there is replaced only once the new one
+    f  a path, or an object with `write`; an existing file is replaced only when the new one
        is complete
 
     Raises `ArgumentTypeError` for anything else, such as a whole module: save its `state_dict()`.
@@ -52,11 +52,11 @@ def load(
     f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool = True,
     mmap: bool | None = None, **how: Any,
 ) -> Any:
-    """What `save` wrote, or the dictionary of tensors of any safetensors file.
+    """Loads the result of `save`, or the dictionary of tensors of any safetensors file.
 
-    map_location  accepted, with no effect: memory is the processor's
+    map_location  accepted and ignored: tensors live in CPU memory
 
-    Raises an error of the RuntimeError family for other files: pickles are not read, for they can
+    Raises a RuntimeError subclass for other files: pickles are not read, because they can
     run code.
     """
     content = f.read() if hasattr(f, "read") else Path(f).read_bytes()

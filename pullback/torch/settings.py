@@ -1,4 +1,4 @@
-"""Settings of the machine, which mostly have nothing to set here; and old names of tensors."""
+"""Global settings, most of which have no effect here; and names of typed tensors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def _typed(name: str) -> Any:
-    """An old name of tensors of one dtype."""
+    """A typed tensor constructor, such as `FloatTensor`."""
     dtype = dtypes.of_type(name)
 
     def call(*data: Any) -> Any:
@@ -31,7 +31,7 @@ def _typed(name: str) -> Any:
         return made(numpy.zeros(lengths(data) if data else (0,), dtype))
 
     call.__name__ = name
-    call.__doc__ = f"A tensor of {dtype} with data, or zeros of a shape given by lengths."
+    call.__doc__ = f"A {dtype} tensor of the data, or zeros of a shape given as ints."
     return guarded(call)
 
 
@@ -43,12 +43,12 @@ ByteTensor = _typed("ByteTensor")
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """`set_default_dtype`, by an old name such as "torch.DoubleTensor"."""
+    """`set_default_dtype`, with a name such as "torch.DoubleTensor"."""
     dtypes.set_default_dtype(dtypes.of_type(t if isinstance(t, str) else t.__name__))
 
 
 def set_default_device(device: Any) -> None:
-    """Nothing for "cpu"; an error for others."""
+    """No effect for "cpu"; raises an error for other devices."""
     if device is not None and str(device) != "cpu":
         raise as_runtime(ArgumentError("set_default_device", "the device cpu", repr(device)))
 
@@ -59,16 +59,16 @@ def get_default_device() -> Any:
 
 
 def get_num_threads() -> int:
-    """1: how many threads array libraries use is their own matter."""
+    """1: array libraries choose their number of threads."""
     return 1
 
 
 def set_num_threads(num: int) -> None:
-    """Nothing: how many threads array libraries use is their own matter."""
+    """Has no effect: array libraries choose their number of threads."""
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Nothing: the same computation gives the same numbers."""
+    """Has no effect: algorithms are already deterministic."""
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -77,7 +77,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def compile(model: Any = None, **how: Any) -> Any:
-    """The function or module itself, or a decorator that returns it: nothing is compiled.
+    """Returns the function or module unchanged, or a decorator that does: nothing is compiled.
 
     >>> compile(abs) is abs
     True

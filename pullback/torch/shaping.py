@@ -1,4 +1,4 @@
-"""Views, joins and rearrangements, in PyTorch's names and argument orders; methods too."""
+"""Views, reshaping, joining and rearranging; also tensor methods."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ __all__ = [
 
 
 def lengths(given: Sequence[Any]) -> tuple[int, ...]:
-    """Sizes given one by one, or as one sequence."""
+    """Sizes passed as separate arguments or as one sequence."""
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = given[0]
     return tuple([int(n) for n in given])
 
 
 def _or_named(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Functions whose numbers are given one by one, or as one sequence by the name of it."""
+    """Decorator for functions of numbers: as arguments, as one sequence, or by keyword."""
     def named(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def call(input: Any, *given: Any, **keywords: Any) -> Any:
@@ -82,16 +82,16 @@ def _or_named(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 @guarded
 @_or_named("shape")
 def reshape(input: Any, *shape: Any) -> Any:
-    """The same entries in another shape; one length may be -1."""
+    """Reshapes a tensor; one length may be -1."""
     return ops.reshape(input, lengths(shape))
 
 
 @guarded
 @_or_named("size")
 def view(input: Any, *shape: Any) -> Any:
-    """The same memory in another shape; or, given a dtype, read as another type of entries.
+    """A view with another shape; given a dtype, reinterprets the bytes.
 
-    Raises an error of the RuntimeError family where the memory does not lie so.
+    Raises a RuntimeError subclass if the memory layout does not allow a view.
 
     >>> import pullback.torch as torch
     >>> torch.arange(4.0).view(2, -1)
@@ -108,18 +108,18 @@ def _read_as(input: Any, dtype: Any) -> Any:
 
 
 def view_as(input: Any, other: Any) -> Any:
-    """The same memory in the shape of another tensor."""
+    """A view with the shape of another tensor."""
     return view(input, tuple(other.shape))
 
 
 def reshape_as(input: Any, other: Any) -> Any:
-    """The same entries in the shape of another tensor."""
+    """Reshapes a tensor to the shape of another."""
     return reshape(input, tuple(other.shape))
 
 
 @guarded
 def t(input: Any) -> Any:
-    """The transpose of a matrix; vectors are left as they are."""
+    """Transposes a matrix; vectors are unchanged."""
     if len(input.shape) > 2:
         raise ShapeError("`t`", "at most two axes", f"shape {tuple(input.shape)}",
                          "use transpose(-2, -1)")
@@ -129,7 +129,7 @@ def t(input: Any) -> Any:
 @guarded
 @of_scalars
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
-    """Two axes exchanged."""
+    """Swaps two axes."""
     return ops.swapaxes(input, dim0, dim1)
 
 
@@ -139,14 +139,14 @@ swapaxes = transpose
 @guarded
 @_or_named("dims")
 def permute(input: Any, *dims: Any) -> Any:
-    """The axes in another order."""
+    """Permutes the axes."""
     order = lengths(dims)
     return ops.permute_dims(input, tuple([d % len(order) for d in order]))
 
 
 @guarded
 def movedim(input: Any, source: Any, destination: Any) -> Any:
-    """Axes moved to other places."""
+    """Moves axes to other positions."""
     return ops.moveaxis(input, source, destination)
 
 
@@ -155,7 +155,7 @@ moveaxis = movedim
 
 @guarded
 def squeeze(input: Any, dim: Any = None) -> Any:
-    """Axes of length 1 taken out: all, or those named that are such."""
+    """Removes axes of length 1: all, or the given ones."""
     shape = tuple(input.shape)
     named = range(len(shape)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     out = tuple([d for d in named if shape and shape[d] == 1])
@@ -164,33 +164,33 @@ def squeeze(input: Any, dim: Any = None) -> Any:
 
 @guarded
 def unsqueeze(input: Any, dim: int) -> Any:
-    """An axis of length 1 put in."""
+    """Inserts an axis of length 1."""
     return ops.expand_dims(input, axis=dim)
 
 
 @guarded
 @_or_named("size")
 def expand(input: Any, *sizes: Any) -> Any:
-    """Axes of length 1 stretched, without copying; -1 leaves one as it is."""
+    """Expands axes of length 1 without copying; -1 keeps a length."""
     wanted = lengths(sizes)
     shape = (1,) * (len(wanted) - len(input.shape)) + tuple(input.shape)
     full = tuple([m if n == -1 else n for n, m in zip(wanted, shape, strict=True)])
-    # Where nothing is repeated, it may be written to.
+    # If no entry is repeated, the result is writable.
     return ops.reshape(input, full) if full == shape else ops.broadcast_to(input, full)
 
 
 def expand_as(input: Any, other: Any) -> Any:
-    """Stretched to the shape of another tensor."""
+    """Expands to the shape of another tensor."""
     return expand(input, tuple(other.shape))
 
 
 def broadcast_to(input: Any, size: Any) -> Any:
-    """Stretched to a shape."""
+    """Broadcasts to a shape."""
     return expand(input, tuple(size))
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that some shapes broadcast to.
+    """The shape to which the given shapes broadcast.
 
     >>> broadcast_shapes((3, 1), (4,))
     torch.Size([3, 4])
@@ -203,13 +203,13 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 @guarded
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
-    """All stretched to the shape that they broadcast to."""
+    """Broadcasts tensors to their common shape."""
     return ops.broadcast_arrays(*tensors)
 
 
 @guarded
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """Some neighbouring axes as one."""
+    """Flattens adjacent axes into one."""
     shape = tuple(input.shape) or (1,)
     start, end = start_dim % len(shape), end_dim % len(shape)
     return ops.reshape(
@@ -218,13 +218,13 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 
 def ravel(input: Any) -> Any:
-    """All axes as one."""
+    """Flattens all axes."""
     return flatten(input)
 
 
 @guarded
 def unflatten(input: Any, dim: int, sizes: Any) -> Any:
-    """One axis as several."""
+    """Unflattens one axis into several."""
     shape = tuple(input.shape)
     dim %= len(shape)
     return ops.reshape(input, (*shape[:dim], *_known(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
@@ -238,17 +238,19 @@ def _known(sizes: tuple[int, ...], length: int) -> tuple[int, ...]:
 @guarded
 @_or_named("repeats")
 def repeat(input: Any, *repeats: Any) -> Any:
-    """Laid side by side, so many times along each axis."""
+    """Repeats a tensor along each axis."""
     times = lengths(repeats)
     if len(times) < len(input.shape):
-        raise ShapeError("`repeat`", f"at least {len(input.shape)} numbers", f"{len(times)}")
+        raise ShapeError(
+            "`repeat`", f"at least {len(input.shape)} numbers", f"{len(times)} numbers"
+        )
     return ops.tile(input, times)
 
 
 @guarded
 @_or_named("dims")
 def tile(input: Any, *dims: Any) -> Any:
-    """Laid side by side, so many times along the last axes."""
+    """Repeats a tensor along the last axes."""
     return ops.tile(input, lengths(dims))
 
 
@@ -256,23 +258,23 @@ def tile(input: Any, *dims: Any) -> Any:
 def repeat_interleave(
     input: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None
 ) -> Any:
-    """Each entry so many times, along an axis or flattened.
+    """Repeats each entry, along an axis or of the flattened tensor.
 
-    output_size  accepted, with no effect: the length that comes out
+    output_size  accepted and ignored: the length of the result
     """
     return ops.repeat(input, repeats, axis=dim)
 
 
 @guarded
 def contiguous(input: Any) -> Any:
-    """The tensor itself if its memory is in row-major order, else a copy that is."""
+    """The tensor itself if its memory is contiguous (row-major), else a contiguous copy."""
     if numpy.asarray(input._data).flags.c_contiguous:
         return input
     return ops.reshape(ops.reshape(input, (-1,)), tuple(input.shape))
 
 
 def _alike(tensors: Any) -> list[Any]:
-    """Tensors in the dtype of them all."""
+    """Convert tensors to their common dtype."""
     given = list(tensors)
     dtypes = {x.dtype for x in given}
     return [cast(x, reduce(promote_types, dtypes)) for x in given] if len(dtypes) > 1 else given
@@ -280,7 +282,7 @@ def _alike(tensors: Any) -> list[Any]:
 
 @guarded
 def cat(tensors: Any, dim: int = 0) -> Any:
-    """Tensors one behind the other along an axis; those of shape (0,) fit everywhere.
+    """Concatenates tensors along an axis; those of shape (0,) are skipped.
 
     >>> import pullback.torch as torch
     >>> torch.cat([torch.tensor([]), torch.ones(1, 2)])
@@ -296,13 +298,13 @@ concat = cat
 
 @guarded
 def stack(tensors: Any, dim: int = 0) -> Any:
-    """Tensors side by side along a new axis."""
+    """Stacks tensors along a new axis."""
     return ops.stack(_alike(tensors), axis=dim)
 
 
 @guarded
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Pieces of a length along an axis (the last may be shorter), or of the lengths listed.
+    """Splits along an axis into pieces of one length (the last may be shorter) or given lengths.
 
     >>> import pullback.torch as torch
     >>> torch.arange(3).split(2)
@@ -319,7 +321,7 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, 
 
 
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
-    """At most so many pieces along an axis, of one length but for the last."""
+    """Splits along an axis into at most `chunks` pieces of one length, except the last."""
     if chunks < 1:
         raise as_runtime(ArgumentError("argument `chunks` of `chunk`", "a number > 0", f"{chunks}"))
     return split(input, max(1, -(-input.shape[dim] // chunks)), dim)
@@ -327,51 +329,51 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
 
 @guarded
 def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
-    """The slices along an axis, without it."""
+    """The slices along an axis, as a tuple; the axis is removed."""
     return ops.unstack(input, axis=dim)
 
 
 @guarded
 @_or_named("dims")
 def flip(input: Any, *dims: Any) -> Any:
-    """The entries in reverse order along axes."""
+    """Reverses the entries along the given axes."""
     return ops.flip(input, axis=lengths(dims))
 
 
 @guarded
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
-    """The entries moved on along axes, those at the end coming in at the start."""
+    """Rolls the entries along axes; entries shifted past the end reappear at the start."""
     return ops.roll(input, shifts, axis=dims)
 
 
 @guarded
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
-    """A stretch along an axis."""
+    """A range of entries along an axis."""
     index = (slice(None),) * (dim % len(input.shape)) + (slice(start, start + length),)
     return ops.getitem(input, index)
 
 
 @guarded
 def select(input: Any, dim: int, index: int) -> Any:
-    """One slice along an axis, without it."""
+    """One slice along an axis; the axis is removed."""
     return ops.getitem(input, (slice(None),) * (dim % len(input.shape)) + (index,))
 
 
 @guarded
 def tril(input: Any, diagonal: int = 0) -> Any:
-    """The matrix with zeros above a diagonal."""
+    """The lower triangle of a matrix; zeros elsewhere."""
     return ops.tril(input, k=diagonal)
 
 
 @guarded
 def triu(input: Any, diagonal: int = 0) -> Any:
-    """The matrix with zeros below a diagonal."""
+    """The upper triangle of a matrix; zeros elsewhere."""
     return ops.triu(input, k=diagonal)
 
 
 @guarded
 def diag(input: Any, diagonal: int = 0) -> Any:
-    """The diagonal of a matrix, or the matrix that has a vector on its diagonal."""
+    """The diagonal of a matrix, or a matrix with a vector on its diagonal."""
     down, right = max(0, -diagonal), max(0, diagonal)
     if len(input.shape) == 2:
         rows, columns = input.shape
@@ -385,6 +387,6 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 
 @guarded
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
-    """A grid of coordinates, a tensor for each axis."""
+    """Coordinate grids, one tensor per axis."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
     return ops.meshgrid(*given, indexing=indexing)

@@ -1,4 +1,4 @@
-"""`torch.special`: special functions in PyTorch's names."""
+"""`torch.special`: special functions with PyTorch's names."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ for _name, _operation in _TWO.items():
 
 @guarded
 def erfcx(input: Any) -> Any:
-    """exp(x²) erfc(x), with no overflow for x > 0.
+    """Scaled complementary error function exp(x²) erfc(x), without overflow for x > 0.
 
     >>> import pullback.torch as torch
     >>> torch.special.erfcx(torch.tensor(0.0))
@@ -87,5 +87,5 @@ def erfcx(input: Any) -> Any:
 
 @guarded
 def spherical_bessel_j0(input: Any) -> Any:
-    """sin(x) / x."""
+    """Spherical Bessel function of order 0: sin(x) / x."""
     return _core.spherical_jn(0, floating(input))

@@ -1,4 +1,4 @@
-"""Sums and spreads that leave out NaN, differences, integrals, covariances; methods too."""
+"""Statistics that ignore NaN, differences, integrals, covariances; also tensor methods."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 @guarded
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The sum of the entries that are no NaN."""
+    """The sum of the entries that are not NaN."""
     if is_inexact(input):
         input = ops.where(ops.isnan(input), 0.0, input)
     return sum(input, dim, keepdim, dtype=dtype)
@@ -32,7 +32,7 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 @guarded
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The mean of the entries that are no NaN."""
+    """The mean of the entries that are not NaN."""
     there = ops.astype(~ops.isnan(input.detach()), input.dtype)
     count = ops.sum(there, axis=axes(dim), keepdims=keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
@@ -58,7 +58,7 @@ def var_mean(
 
 @guarded
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The differences of neighbours along an axis, n times; of booleans, whether they differ.
+    """The n-th differences of adjacent entries along an axis; for booleans, whether they differ.
 
     >>> import pullback.torch as torch
     >>> torch.tensor([1, 3, 6]).diff()
@@ -89,7 +89,7 @@ def _strips(y: Any, x: Any, dx: Any, dim: int) -> Any:
 
 @guarded
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
-    """The integral of values along an axis by straight lines, at places x or dx apart.
+    """Trapezoidal rule along an axis, at points x or with spacing dx.
 
     >>> import pullback.torch as torch
     >>> torch.trapezoid(torch.tensor([0.0, 1.0, 2.0]))
@@ -103,7 +103,7 @@ trapz = trapezoid
 
 @guarded
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
-    """The integrals up to each place after the first."""
+    """The cumulative trapezoidal rule: integrals up to each point after the first."""
     return ops.cumulative_sum(_strips(y, x, dx, dim), axis=dim)
 
 
@@ -111,11 +111,11 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1)
 def gradient(
     input: Any, *, spacing: Any = 1.0, dim: Any = None, edge_order: int = 1
 ) -> tuple[Any, ...]:
-    """The slopes along axes: differences over two steps, over one at the ends.
+    """Numerical gradient along axes: central differences, one-sided at the ends.
 
-    spacing     how far apart entries are: one number, or for each axis one, or a tensor of the
-                places along it
-    edge_order  1 or 2: how exact the slopes at the ends are
+    spacing     the distance between entries: one number, one per axis, or one tensor of
+                coordinates per axis
+    edge_order  1 or 2: the order of accuracy at the ends
 
     >>> import pullback.torch as torch
     >>> torch.gradient(torch.tensor([0.0, 1.0, 9.0]), spacing=(torch.tensor([0.0, 1.0, 3.0]),))
@@ -127,8 +127,8 @@ def gradient(
     if edge_order not in (1, 2):
         raise ArgumentError("argument `edge_order` of `gradient`", "1 or 2", f"{edge_order}")
     if len(steps) != len(tuple(along)):
-        raise ShapeError("`gradient`", f"a spacing for each of {len(tuple(along))} axes",
-                         f"{len(steps)} of them")
+        raise ShapeError("`gradient`", f"one spacing per axis, for {len(tuple(along))} axes",
+                         f"{len(steps)} spacings")
     found = []
     for axis, step in zip(along, steps, strict=True):
         x = ops.moveaxis(floating(input), axis, 0)
@@ -140,17 +140,17 @@ def gradient(
 
 
 def _gaps(x: Any, step: Any) -> Any:
-    """The distances between neighbours along the first axis."""
+    """The distances between adjacent entries along the first axis."""
     n = x.shape[0]
     if isinstance(step, CoreTensor) and step.shape:
         if tuple(step.shape) != (n,):
-            raise ShapeError("argument `spacing` of `gradient`", f"{n} places", f"{step.shape}")
+            raise ShapeError("argument `spacing` of `gradient`", f"{n} entries", f"{step.shape}")
         return ops.reshape(ops.diff(cast(step, x.dtype)), (n - 1,) + (1,) * (len(x.shape) - 1))
     return full_like(x.detach()[:-1], 1) * step
 
 
 def _slopes(x: Any, gaps: Any, edge_order: int) -> Any:
-    """Those of the parabolas through three neighbours, at the ends of lines or parabolas."""
+    """The slopes of parabolas through three adjacent points; at the ends, of lines or parabolas."""
     if x.shape[0] == 2:
         return ops.concat([ops.diff(x, axis=0) / gaps] * 2, axis=0)
     lines = ops.diff(x, axis=0) / gaps
@@ -165,7 +165,7 @@ def _slopes(x: Any, gaps: Any, edge_order: int) -> Any:
 
 @guarded
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The powers of each entry, falling to 0, a row for each."""
+    """Vandermonde matrix: the powers of each entry, descending to 0, one row per entry."""
     count = x.shape[-1] if N is None else N
     powers = [ops.ones_like(x), *[x**i for i in range(1, count)]][:count]
     return ops.stack(powers if increasing else powers[::-1], axis=-1)
@@ -173,7 +173,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 @guarded
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
-    """The covariances of variables, a row each, from observations, a column each."""
+    """The covariance matrix; one row per variable, one column per observation."""
     input = floating(input)
     x = input if len(input.shape) > 1 else ops.reshape(input, (1, -1))
     weights = None
@@ -198,7 +198,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
 
 @guarded
 def corrcoef(input: Any) -> Any:
-    """The correlations of variables, a row each."""
+    """The correlation matrix; one row per variable."""
     found = cov(input)
     if not found.shape:
         return found / found

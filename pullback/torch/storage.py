@@ -1,4 +1,4 @@
-"""The memory of a tensor, as far as one asks for it: size, address, the entries."""
+"""The storage of a tensor, as far as it is exposed: size, address, entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["UntypedStorage"]
 
 
 class UntypedStorage:
-    """The memory that a tensor and its views share."""
+    """The storage that a tensor and its views share."""
 
     def __init__(self, array: Any) -> None:
         owner = adapters[array.__class__].owner(array)
@@ -23,7 +23,7 @@ class UntypedStorage:
         return int(self._owner.ctypes.data)
 
     def nbytes(self) -> int:
-        """The number of bytes."""
+        """The size in bytes."""
         return int(self._owner.nbytes)
 
     size = nbytes
@@ -39,13 +39,13 @@ class UntypedStorage:
 
 
 def offset_of(array: Any) -> int:
-    """How many entries after the start of its memory an array begins."""
+    """The offset of an array in its memory, in entries."""
     values = numpy.asarray(array)
     start = UntypedStorage(array).data_ptr()
     return int((values.ctypes.data - start) // values.itemsize)
 
 
 def steps_of(array: Any) -> tuple[int, ...]:
-    """How many entries apart neighbours along each axis are."""
+    """The strides of an array, in entries."""
     values = numpy.asarray(array)
     return tuple([int(s // values.itemsize) for s in values.strides])

@@ -27,7 +27,7 @@ __all__ = ["Size", "Tensor", "device"]
 
 
 class device(str):
-    """The name of a place for memory, of which there is one: the processor's.
+    """A device name; there is only one, "cpu".
 
     >>> device("cpu").type
     'cpu'
@@ -37,12 +37,12 @@ class device(str):
 
     @property
     def type(self) -> str:
-        """The kind of place."""
+        """The type of device."""
         return self.partition(":")[0]
 
 
 class Size(tuple[int, ...]):
-    """The lengths of a tensor's axes, which a tuple of them equals."""
+    """The lengths of a tensor's axes: a tuple subclass."""
 
     __slots__ = ()
 
@@ -67,10 +67,10 @@ _backward = guarded_pull(backward)
 
 
 class Tensor(CoreTensor):
-    """An array that remembers how it was computed, as PyTorch's users know it.
+    """A multi-dimensional array with automatic differentiation.
 
     `Tensor(data)` has the default dtype, `Tensor(2, 3)` is zeros of that shape; `torch.tensor`
-    looks at the data for a dtype.
+    infers the dtype from the data.
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -90,11 +90,11 @@ class Tensor(CoreTensor):
         else:
             super().__init__(numpy.zeros(data or (0,), dtype), requires_grad)
 
-    # What it is -------------------------------------------------------------------------------
+    # Attributes -------------------------------------------------------------------------------
 
     @property
     def data(self) -> Any:
-        """The same values, sharing memory, with no history. Set it to change what the values are.
+        """A detached view of the values. Assign to it to replace the values.
 
         >>> import pullback.torch as torch
         >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -115,7 +115,7 @@ class Tensor(CoreTensor):
 
     @property
     def shape(self) -> Size:
-        """The lengths of the axes.
+        """The lengths of the axes, as a Size.
 
         >>> import pullback.torch as torch
         >>> torch.ones(2, 3).shape
@@ -125,24 +125,24 @@ class Tensor(CoreTensor):
 
     @property
     def device(self) -> Any:
-        """Where the memory is: always `device("cpu")`."""
+        """The device: always `device("cpu")`."""
         return device("cpu")
 
     @property
     def is_cuda(self) -> bool:
-        """False: memory is the processor's."""
+        """False: tensors live in CPU memory."""
         return False
 
     @property
     def retains_grad(self) -> bool:
-        """Whether `retain_grad` was called on this computed tensor."""
+        """True if `retain_grad` was called on this non-leaf tensor."""
         node = self._node
         found = None if node is None or self.is_leaf else notes.get(node)
         return found is not None and found.retains
 
     @property
     def itemsize(self) -> int:
-        """The bytes of an entry."""
+        """The size of an entry in bytes."""
         return int(self._data.dtype.itemsize)
 
     def size(self, dim: int | None = None) -> Any:  # type: ignore[override]
@@ -167,32 +167,32 @@ class Tensor(CoreTensor):
     nelement = numel
 
     def element_size(self) -> int:
-        """The bytes of an entry."""
+        """The size of an entry in bytes."""
         return self.itemsize
 
     def is_floating_point(self) -> bool:
-        """Whether the entries are real floating numbers."""
+        """True for real floating-point dtypes."""
         return inexact_dtypes[self._data.dtype] and not self.is_complex()
 
     def is_complex(self) -> bool:
-        """Whether the entries are complex."""
+        """True for complex dtypes."""
         return str(self._data.dtype).startswith("complex")
 
     def is_contiguous(self) -> bool:
-        """Whether the entries lie in memory in row-major order, without gaps."""
+        """True if the entries are contiguous in row-major order."""
         return bool(numpy.asarray(self._data).flags.c_contiguous)
 
     def data_ptr(self) -> int:
         """The address of the first entry."""
         return int(numpy.asarray(self._data).ctypes.data)
 
-    # Out of here ------------------------------------------------------------------------------
+    # Conversion -------------------------------------------------------------------------------
 
     def numpy(self, *, force: bool = False) -> Any:
-        """The values as a NumPy array that shares memory.
+        """The values as a NumPy array, which shares memory.
 
-        force  also of a tensor that requires a gradient, which while recording is a
-               `RuntimeError` otherwise
+        force  also allow a tensor that requires a gradient, which otherwise is a
+               `RuntimeError` while recording
 
         >>> import pullback.torch as torch
         >>> torch.tensor([1.0, 2.0]).numpy()
@@ -200,8 +200,8 @@ class Tensor(CoreTensor):
         """
         if self.requires_grad and not force and state().enabled:
             raise as_runtime(ArgumentError(
-                "numpy() of a tensor that requires grad", "a tensor without history",
-                "one whose gradient would be lost", "use x.detach().numpy()",
+                "numpy() of a tensor that requires grad", "a detached tensor",
+                "a tensor whose gradient would be lost", "use x.detach().numpy()",
             ))
         return self._leave(".numpy()")
 
@@ -209,7 +209,7 @@ class Tensor(CoreTensor):
         return numpy.array(self.numpy(), dtype=dtype, copy=copy)
 
     def item(self) -> Any:
-        """The one entry as a Python number."""
+        """The only entry as a Python number."""
         try:
             return self._leave(".item()").item()
         except ValueError:
@@ -226,7 +226,7 @@ class Tensor(CoreTensor):
 
     def _not_a_condition(self) -> bool:
         raise as_runtime(ArgumentError(
-            "bool() of a tensor", "one entry: with more it is ambiguous", f"shape {self.shape}",
+            "bool() of a tensor", "one entry: more are ambiguous", f"shape {self.shape}",
             "use x.any() or x.all()",
         ))
 
@@ -238,7 +238,7 @@ class Tensor(CoreTensor):
 
     def __reduce__(self) -> Any:
         if not self.is_leaf:
-            return super().__reduce__()  # says that this cannot be done
+            return super().__reduce__()  # raises the error
         return _rebuilt, (type(self), numpy.asarray(self._data), self.requires_grad)
 
     def __repr__(self) -> str:
@@ -248,7 +248,7 @@ class Tensor(CoreTensor):
         values = numpy.asarray(self._data)
         dtype = values.dtype
         if kind_of(dtype) != dtype.kind:
-            values = values.astype(numpy.float32)  # NumPy has no way to show bfloat16
+            values = values.astype(numpy.float32)  # NumPy cannot print bfloat16
         show: Any = {"float_kind": _shown(values)} if values.dtype.kind == "f" else None
         text = numpy.array2string(
             values, separator=", ", prefix="tensor(", formatter=show,
@@ -261,16 +261,16 @@ class Tensor(CoreTensor):
             tail += ", requires_grad=True"
         return f"{name}({text}{tail})"
 
-    # Its life ---------------------------------------------------------------------------------
+    # Autograd ---------------------------------------------------------------------------------
 
     def detach_(self) -> Tensor:
-        """Forget the history, in place."""
+        """Detach the tensor from its history, in place."""
         self._node = None
         return self
 
     @property
     def grad_fn(self) -> Any:
-        """The recorded operation that computed it; None for a leaf.
+        """The graph node that computed the tensor; None for a leaf.
 
         >>> import pullback.torch as torch
         >>> x = torch.tensor(2.0, requires_grad=True)
@@ -283,27 +283,27 @@ class Tensor(CoreTensor):
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
         inputs: Any = None, overrides: Any = None,
     ) -> None:
-        """Add d self / d leaf, times `gradient`, to the `grad` of every leaf that requires it.
+        """Accumulates d self / d leaf, times `gradient`, into the `grad` of every leaf.
 
-        gradient      the cotangent, of this tensor's shape; may be left out for one entry only
-        retain_graph  keep what the gradient needs, so that it can be asked for again
-        create_graph  record the computation of the gradient, for a second derivative
-        inputs        only these leaves (or retained tensors) receive a gradient
-        overrides     {operation: registered name or rule} in force for this one pull
+        gradient      the cotangent, of this tensor's shape; optional only for a single entry
+        retain_graph  keep the saved tensors, so that backward can run again
+        create_graph  record the backward pass, for second derivatives
+        inputs        accumulate only into these leaves (or tensors that retain grad)
+        overrides     {operation: registered name or rule}, for this backward pass only
         """
         if inputs is not None and not isinstance(inputs, CoreTensor):
             inputs = as_tensors(inputs)
         _backward([self], [gradient], retain_graph, create_graph, inputs, overrides)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Turn recording on or off for a leaf, in place, and return it."""
+        """Turn recording on or off for a leaf, in place, and return the tensor."""
         _require(self, requires_grad)
         if isinstance(self._node, Leaf):
             owners[self._node] = ref(self)
         return self
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
-        """Call `hook(tensor)` whenever a backward has added to the `grad` of this leaf.
+        """Call `hook(tensor)` after each backward pass that added to the `grad` of this leaf.
 
         >>> import pullback.torch as torch
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -332,7 +332,7 @@ class Tensor(CoreTensor):
     retain_grad = guarded(CoreTensor.retain_grad)
 
     def to(self, *args: Any, dtype: Any = None, device: Any = None, **how: Any) -> Any:
-        """The tensor in another dtype, given as such or as another tensor's; itself if it has it.
+        """Converts to a dtype, given directly or by a tensor; returns itself if it already has it.
 
         >>> import pullback.torch as torch
         >>> torch.ones(2).to(torch.float64).dtype
@@ -348,14 +348,14 @@ class Tensor(CoreTensor):
         return self if dtype is None else dtypes.cast(self, numpy.dtype(dtype))
 
     def type(self, dtype: Any = None) -> Any:
-        """The name of the dtype; or the tensor in another one."""
+        """The name of the dtype; or, given a dtype, the converted tensor."""
         name = str(self._data.dtype)
         if dtype is None:
             return f"torch.{dtypes.TYPES[name]}" if name in dtypes.TYPES else f"torch.{name}"
         return self.to(dtypes.of_type(dtype))
 
     def type_as(self, other: Any) -> Any:
-        """The tensor in the dtype of another."""
+        """Converts to the dtype of another tensor."""
         return self.to(other.dtype)
 
     def cpu(self) -> Any:
@@ -373,7 +373,7 @@ Tensor._out = Tensor
 
 
 def _shown(values: Any) -> Any:
-    """How entries are printed: whole numbers as `2.`, others with four digits."""
+    """Format entries for printing: whole numbers as `2.`, others with four digits."""
     finite = values[numpy.isfinite(values)]
     if finite.size and (finite != numpy.rint(finite)).any():
         largest = abs(finite).max()
@@ -392,7 +392,7 @@ def _rebuilt(cls: Any, array: Any, requires_grad: bool) -> Any:
 
 
 def tensor_of(value: Any) -> Any:
-    """A tensor as it is; an array, number or nested sequence as a new one."""
+    """A tensor unchanged; a new tensor from an array, number or nested sequence."""
     if isinstance(value, CoreTensor):
         return value
     array = to_array(value)
@@ -406,7 +406,7 @@ def tensor_of(value: Any) -> Any:
 
 
 def _first_is_plain(value: Any) -> bool:
-    """Whether the entries are Python's numbers, which have no precision of their own."""
+    """True if the entries are Python numbers, which have no precision of their own."""
     while isinstance(value, (list, tuple)):
         if not value:
             return True

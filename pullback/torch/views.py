@@ -1,7 +1,7 @@
-"""More views and arrangements, and writing to parts of a copy; methods of tensors too.
+"""More views, splits, and copies with a part replaced; also tensor methods.
 
-Where PyTorch has a view and NumPy's memory allows none, the result is a copy that is read-only: a
-write that would not reach the base is an error.
+If PyTorch returns a view that NumPy's memory layout does not allow, the result is a read-only
+copy: a write that would not reach the base raises an error.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ split_with_sizes = unsafe_split = split
 
 
 def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> Any:
-    """As `chunk`."""
+    """Same as `chunk`."""
     return input.chunk(chunks, dim)
 
 
 @guarded
 def adjoint(input: Any) -> Any:
-    """The conjugate of each matrix, its axes exchanged."""
+    """The conjugate transpose of each matrix."""
     return ops.conj(ops.matrix_transpose(input))
 
 
 @guarded
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """The entries on a diagonal of two axes, as the last axis: a view, to be written to.
+    """A diagonal of two axes, as the last axis: a writable view.
 
     >>> import pullback.torch as torch
     >>> x = torch.zeros(2, 2)
@@ -76,9 +76,9 @@ def _rows(x: Any) -> bool:
 
 @guarded
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
-    """Windows along an axis, each of `size` entries, so many steps apart, as a last axis.
+    """Sliding windows of `size` entries along an axis, `step` entries apart, as a new last axis.
 
-    Read-only: windows overlap.
+    Read-only, because windows overlap.
 
     >>> import pullback.torch as torch
     >>> torch.arange(4).unfold(0, 2, 1)
@@ -101,10 +101,10 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
 
 @guarded
 def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """Entries of the memory, taken by strides from a tensor that is laid out row by row.
+    """A view with given strides of a contiguous tensor's entries.
 
-    Read-only: entries may stand more than once. The memory is the tensor's own, from its first
-    entry on, and not that of a base.
+    Read-only, because entries may be repeated. The memory starts at the tensor's own first
+    entry, not at that of its base.
     """
     places = numpy.full((), storage_offset or 0)
     for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
@@ -124,13 +124,13 @@ def _atleast(tensors: Any, of: Any) -> Any:
 
 @guarded
 def atleast_1d(*tensors: Any) -> Any:
-    """Tensors with at least one axis."""
+    """Adds axes so that each tensor has at least one."""
     return _atleast(tensors, lambda t: t if t.shape else ops.reshape(t, (1,)))
 
 
 @guarded
 def atleast_2d(*tensors: Any) -> Any:
-    """Tensors with at least two axes, new ones in front."""
+    """Adds leading axes so that each tensor has at least two."""
     return _atleast(tensors, _matrix)
 
 
@@ -141,19 +141,19 @@ def _matrix(t: Any) -> Any:
 
 @guarded
 def atleast_3d(*tensors: Any) -> Any:
-    """Tensors with at least three axes, a matrix with a new one behind."""
+    """Adds axes so that each tensor has at least three; a matrix gets a trailing one."""
     def three(t: Any) -> Any:
         return t if len(t.shape) > 2 else ops.expand_dims(_matrix(t), axis=-1)
 
     return _atleast(tensors, three)
 
 
-# Pieces ---------------------------------------------------------------------------------------
+# Splits ---------------------------------------------------------------------------------------
 
 
 @guarded
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
-    """So many pieces along an axis, as equal as can be; or cut at positions.
+    """Splits along an axis into pieces of nearly equal length, or at indices.
 
     >>> import pullback.torch as torch
     >>> torch.arange(3).tensor_split(2)
@@ -172,7 +172,7 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[An
 
 
 def hsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
-    """`tensor_split` along the second axis, of a vector along its only one."""
+    """`tensor_split` along the second axis (of a vector, along its only one)."""
     return tensor_split(input, indices_or_sections, 1 if len(input.shape) > 1 else 0)
 
 
@@ -187,25 +187,25 @@ def dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
 
 
 def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
-    """A copy of a stretch along an axis."""
+    """A copy of a range of entries along an axis."""
     return ops.identity(narrow(input, dim, start, length)).clone()
 
 
 @guarded
 def fliplr(input: Any) -> Any:
-    """The second axis in reverse order."""
+    """Reverses the second axis."""
     return ops.flip(input, axis=1)
 
 
 @guarded
 def flipud(input: Any) -> Any:
-    """The first axis in reverse order."""
+    """Reverses the first axis."""
     return ops.flip(input, axis=0)
 
 
 @guarded
 def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """Turned by k right angles, from the first of two axes towards the second."""
+    """Rotates by k · 90°, from the first of two axes towards the second."""
     first, second = dims
     k %= 4
     if k == 2:
@@ -229,7 +229,7 @@ def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
 def slice_scatter(
     input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Any:
-    """A copy with a stretch along an axis replaced."""
+    """A copy with a range of slices along an axis replaced."""
     at = (slice(None),) * (dim % len(input.shape)) + (slice(start, end, step),)
     return ops.set_at(input, src, at)
 
@@ -263,7 +263,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
 
 @guarded
 def diagflat(input: Any, offset: int = 0) -> Any:
-    """The matrix that has all entries on a diagonal."""
+    """A matrix with all entries on a diagonal."""
     return diag(ops.reshape(input, (-1,)), offset)
 
 
@@ -273,7 +273,7 @@ def _triangle(of: Any, name: str) -> Any:
         return wrap(Tensor, found.astype(dtype or numpy.int64))
 
     call.__name__ = name
-    call.__doc__ = f"The positions that `{name[:4]}` keeps, a row of rows and one of columns."
+    call.__doc__ = f"The row and column indices of the entries that `{name[:4]}` keeps."
     return call
 
 
@@ -283,6 +283,6 @@ triu_indices = _triangle(numpy.triu_indices, "triu_indices")
 
 @guarded
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """Positions in a flattened tensor as an index for each axis."""
+    """Indices into a flattened tensor as one index tensor per axis."""
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)
     return tuple([wrap(Tensor, part) for part in numpy.unravel_index(indices._data, lengths)])

@@ -1,4 +1,4 @@
-"""`tf.compat`: TensorFlow 1 under the path that programs of TensorFlow 2 have for it.
+"""`tf.compat`: TensorFlow 1's API under the module path that TensorFlow 2 programs use.
 
 >>> from pullback import tf
 >>> tf.compat.v1.placeholder(tf.float32, [None, 3], name="x")
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """Load `pullback.tf.v1`, which not everybody needs."""
+    """Load `pullback.tf.v1` on first access."""
     if name == "v1":
         return _import_module("..v1", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

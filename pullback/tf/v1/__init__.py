@@ -1,9 +1,9 @@
-"""TensorFlow 1's words for the library: graphs that are built first, and sessions that run them.
+"""TensorFlow 1 front end: graphs that are built first, and sessions that run them.
 
     import pullback.tf.v1 as tf
 
-The names of `tensorflow.compat.v1` around graphs and gradients. Nothing is differentiated here
-that the core does not differentiate: this package renames and adapts.
+The names of `tensorflow.compat.v1` for graphs and gradients. Only what the core differentiates is
+differentiated here: this package renames and adapts.
 """
 
 from ...custom.gradient import custom_gradient as custom_gradient
@@ -63,11 +63,11 @@ globals().update(_FUNCTIONS)
 newaxis = None
 
 __version__ = "2.21.0"
-"""The version of TensorFlow whose `compat.v1` these names are."""
+"""The TensorFlow version of the `compat.v1` API that this package follows."""
 
 
 def __getattr__(name: str) -> object:
-    """Say what to use for a part of TensorFlow that is not here."""
+    """Raise an AttributeError that names the replacement for a missing part of TensorFlow."""
     from ..absent import absent
 
     raise absent(__name__, name)

@@ -1,4 +1,4 @@
-"""Tensors made, and asked for their shapes, in a graph; those may be known only when it runs."""
+"""Creating tensors in a graph, and their shapes, some of which are known only when it runs."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ for _kind in (SHAPE, SIZE, RANK, STOP, RANGE):
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
-    """A tensor whose value is given in `feed_dict` when the graph is run.
+    """A symbolic tensor that is fed through `feed_dict` when the graph runs.
 
-    shape  lengths of its axes, None for one that may be any; left out, any shape at all
+    shape  the lengths of its axes, None for any length; by default the shape is unknown
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default():
@@ -75,7 +75,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Any:
-    """A tensor that has a value unless another is given in `feed_dict`.
+    """A tensor with a default value, which `feed_dict` can replace.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -95,7 +95,7 @@ def constant(
     value: Any, dtype: Any = None, shape: Any = None, name: str = "Const",
     verify_shape: bool = False,
 ) -> Any:
-    """A constant of the graph; entries that a shape asks for and are missing repeat the last.
+    """A constant in the graph; if the shape has more entries than the value, the last one repeats.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default():
@@ -110,7 +110,9 @@ def constant(
         count = int(numpy.prod(size))
         flat = array.reshape(-1)
         if flat.size > count or not flat.size:
-            raise ArgumentError("tf.constant", f"entries for shape {size}", f"{flat.size}")
+            raise ArgumentError(
+                "tf.constant", f"values that fit shape {size}", f"{flat.size} of them"
+            )
         array = numpy.append(flat, numpy.repeat(flat[-1:], count - flat.size)).reshape(size)
     graph = get_default_graph()
     with opened(graph):
@@ -121,18 +123,18 @@ def convert_to_tensor(
     value: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None,
     dtype_hint: Any = None,
 ) -> Any:
-    """A tensor of the graph: of a tensor, variable, array, number or nested sequence of these."""
+    """A graph tensor from a tensor, variable, array, number or nested sequence of these."""
     graph = graph_for((value,))
     hint = dtype_hint if dtype_hint is not None else preferred_dtype
     with opened(graph):
         return built(graph, lambda: _convert.convert_to_tensor(value, dtype, hint), name, "Const")
 
 
-# Filled with one number ---------------------------------------------------------------------
+# Filled tensors -----------------------------------------------------------------------------
 
 
 def _filled(shape: Any, value: Any, dtype: Any) -> Any:
-    """A tensor of one number; where only the graph knows the shape, by an operation."""
+    """A tensor filled with one number; an operation if its shape is symbolic."""
     size = shape_of(shape)
     number = numpy.asarray(value, array_dtype(dtype))
     if size.__class__ is tuple and all(n.__class__ is int for n in size):
@@ -142,33 +144,33 @@ def _filled(shape: Any, value: Any, dtype: Any) -> Any:
 
 
 def _zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
-    """A tensor of zeros; the shape may be a tensor of the graph."""
+    """A tensor of zeros; the shape may be a graph tensor."""
     return _filled(shape, 0, dtype)
 
 
 def _ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
-    """A tensor of ones; the shape may be a tensor of the graph."""
+    """A tensor of ones; the shape may be a graph tensor."""
     return _filled(shape, 1, dtype)
 
 
 def _zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Any:
-    """Zeros of the shape and dtype (or another) of a tensor."""
+    """Zeros with the shape and dtype of a tensor (or another dtype)."""
     return _shaping.zeros_like(tensor, dtype)
 
 
 def _ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Any:
-    """Ones of the shape and dtype (or another) of a tensor."""
+    """Ones with the shape and dtype of a tensor (or another dtype)."""
     return _shaping.ones_like(tensor, dtype)
 
 
 def _range_of(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = "range"
 ) -> Any:
-    """Numbers from start (0 when only one is given) to below limit; all may be tensors."""
+    """Numbers in [start, limit); with one argument, in [0, start). All may be graph tensors."""
     if limit is None:
         start, limit = 0, start
     bounds = [_convert.length_of(v) if raw(v).__class__ is Symbol and raw(v).dtype.kind in "iu"
@@ -188,18 +190,18 @@ linspace = graphed(_shaping.linspace, "linspace", "linspace")
 
 
 def _fill(dims: Any, value: Any, name: str | None = None) -> Any:
-    """A tensor of one number; the shape may be a tensor of the graph."""
+    """A tensor filled with one number; the shape may be a graph tensor."""
     number = in_graph(get_default_graph(), operand(value))
     return ops.broadcast_to(number, shape_of(dims))
 
 
 fill = graphed(_fill, "Fill")
 
-# Asking -------------------------------------------------------------------------------------
+# Shapes and sizes ---------------------------------------------------------------------------
 
 
 def _asked(kind: Kind, x: Any, known: Any, length: Any, out_type: Any) -> Any:
-    """A fact about a shape: a constant where it is known, else an operation."""
+    """A property of a shape: a constant if it is known, else an operation."""
     dtype = array_dtype(out_type)
     if known is not None:
         return wrap(EagerTensor, numpy.array(known, dtype))
@@ -207,7 +209,7 @@ def _asked(kind: Kind, x: Any, known: Any, length: Any, out_type: Any) -> Any:
 
 
 def _shape(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
-    """The lengths of the axes, as the graph finds them when it runs."""
+    """The shape, as a tensor, evaluated when the graph runs."""
     x = operand(input)
     own = x._data.shape
     known = None if isinstance(own, OpenShape) else tuple(own)
@@ -216,7 +218,7 @@ def _shape(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
 
 
 def _size(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
-    """The number of entries, as the graph finds it when it runs."""
+    """The number of entries, evaluated when the graph runs."""
     x = operand(input)
     own = x._data.shape
     known = None if isinstance(own, OpenShape) else int(numpy.prod(own))
@@ -224,7 +226,7 @@ def _size(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
 
 
 def _rank(input: Any, name: str | None = None) -> Any:
-    """The number of axes, as the graph finds it when it runs."""
+    """The number of axes, evaluated when the graph runs."""
     x = operand(input)
     own = x._data.shape
     return _asked(RANK, x, None if isinstance(own, AnyShape) else len(own), (), "int32")
@@ -234,12 +236,12 @@ shape, size, rank = graphed(_shape, "Shape"), graphed(_size, "Size"), graphed(_r
 
 
 def shape_n(input: Any, out_type: Any = "int32", name: str | None = None) -> list[Any]:
-    """The shape of each of several tensors."""
+    """The shapes of several tensors."""
     return [shape(x, name, out_type) for x in input]
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
-    """The shape that two known shapes broadcast to.
+    """The shape to which two known shapes broadcast.
 
     >>> broadcast_static_shape((2, 1), (3,))
     TensorShape([2, 3])
@@ -250,16 +252,16 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
-    """The shape that two shapes, tensors of the graph, broadcast to."""
+    """The shape to which two shapes, given as graph tensors, broadcast."""
     x, y = (convert_to_tensor(s) for s in (shape_x, shape_y))
     return shape(zeros(x) + zeros(y))
 
 
-# The same values ----------------------------------------------------------------------------
+# Identity, stop_gradient, reshape -----------------------------------------------------------
 
 
 def identity(input: Any, name: str | None = None) -> Any:
-    """The same values, by an operation.
+    """An operation that returns its input.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default():
@@ -273,7 +275,7 @@ def identity(input: Any, name: str | None = None) -> Any:
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Any:
-    """The same values, a constant to every derivative.
+    """The same values, treated as a constant by every derivative.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default():
@@ -291,7 +293,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Any:
 
 
 def _reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
-    """The same entries in order, in another shape, which may be a tensor; one length may be -1."""
+    """The same entries in another shape, which may be a tensor; one length may be -1."""
     return _shaping.reshape(tensor, shape)
 
 

@@ -1,4 +1,4 @@
-"""Choices, loops, Python functions, printing and assertions, with v1's arguments."""
+"""Branches, loops, Python functions, printing and assertions, with TensorFlow 1's arguments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def _tensors(graph: Any, values: Any) -> Any:
-    """Numbers and arrays in a nesting as tensors of a graph."""
+    """Convert numbers and arrays in a nested structure to graph tensors."""
     with opened(graph):
         return mapped(
             lambda v: v if isinstance(v, TensorArray) else in_graph(graph, as_tensor(v)), values
@@ -45,9 +45,9 @@ def cond(
     pred: Any, true_fn: Any = None, false_fn: Any = None, strict: bool = False,
     name: str | None = None, fn1: Any = None, fn2: Any = None,
 ) -> Any:
-    """What one of two functions returns: `true_fn()` where pred is true, else `false_fn()`.
+    """Returns `true_fn()` if pred is true when the graph runs, else `false_fn()`.
 
-    Only the function that is taken is computed. See `pullback.graphs.control.cond`.
+    Only the branch that is taken is computed. See `pullback.graphs.control.cond`.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -67,7 +67,7 @@ def case(
     pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive: bool = False,
     strict: bool = False, name: str = "case",
 ) -> Any:
-    """What the function of the first condition that holds returns; else that of `default`."""
+    """Calls the function paired with the first true predicate; else `default`."""
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
     if default is None:
         *pairs, (_, default) = pairs
@@ -79,7 +79,7 @@ def case(
 
 def switch_case(branch_index: Any, branch_fns: Any, default: Any = None,
                 name: str = "switch_case") -> Any:
-    """What one of several functions returns: that whose number `branch_index` is."""
+    """Calls the function with index `branch_index`."""
     graph = graph_for((branch_index,))
     with opened(graph):
         return _control.switch_case(branch_index, branch_fns, default, name)
@@ -91,11 +91,11 @@ def while_loop(
     swap_memory: bool = False, name: str | None = None, maximum_iterations: Any = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """What loop_vars have become when `cond` of them is no longer true.
+    """Runs `body` while `cond` of the loop variables is true; returns the final loop variables.
 
-    One loop variable comes back by itself, unless `return_same_structure`. Loop variables may be
-    `TensorArray`s. It differentiates to any order. `parallel_iterations`, `back_prop` and
-    `swap_memory` are taken and change nothing.
+    A single loop variable is returned unpacked, unless `return_same_structure`. Loop variables may
+    be `TensorArray`s. Derivatives of any order work. `parallel_iterations`, `back_prop` and
+    `swap_memory` are accepted and ignored.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -120,7 +120,7 @@ def while_loop(
 
 
 def _shapes(tree: Any) -> Any:
-    """Shapes in a nesting as sequences of lengths; None for one of which nothing is known."""
+    """Shapes in a nested structure as sequences of lengths; None for an unknown shape."""
     if isinstance(tree, TensorShape):
         return None if tree.rank is None else tuple(tree.as_list())
     if isinstance(tree, dict):
@@ -133,7 +133,7 @@ def map_fn(
     back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True,
     name: str | None = None, fn_output_signature: Any = None,
 ) -> Any:
-    """What `fn` returns for each entry along the first axis, stacked."""
+    """Applies `fn` to each entry along the first axis and stacks the results."""
     graph = graph_for((elems,))
     given = _tensors(graph, elems)
     with opened(graph):
@@ -147,7 +147,7 @@ def scan(
     back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True,
     reverse: bool = False, name: str | None = None,
 ) -> Any:
-    """All of the values a ← fn(a, entry), for each entry along the first axis, stacked."""
+    """All values of a ← fn(a, entry), for each entry along the first axis, stacked."""
     graph = graph_for((elems,))
     start = None if initializer is None else _tensors(graph, initializer)
     given = _tensors(graph, elems)
@@ -173,16 +173,16 @@ def _fold(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 foldl, foldr = _fold(_folding.foldl, "foldl"), _fold(_folding.foldr, "foldr")
 
-# Python in a graph --------------------------------------------------------------------------
+# Python functions ---------------------------------------------------------------------------
 
 
 def py_func(
     func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """What a function of NumPy arrays returns, called whenever the graph runs.
+    """Calls a function of NumPy arrays each time the graph runs.
 
-    It has no gradient; `gradient_override_map({"PyFunc": name})` gives it one.
+    It has no gradient; add one with `gradient_override_map({"PyFunc": name})`.
 
     >>> import numpy as np
     >>> import pullback.tf.v1 as tf
@@ -205,7 +205,7 @@ numpy_function = py_func
 
 
 def print(*inputs: Any, **kwargs: Any) -> Any:
-    """The operation that prints texts and values, to standard error, whenever it is run.
+    """An operation that prints strings and values to standard error on each run.
 
     output_stream, summarize, sep, end, name  as in TensorFlow
     """
@@ -222,9 +222,9 @@ def Print(
     input_: Any, data: Any, message: str | None = None, first_n: int | None = None,
     summarize: int | None = None, name: str | None = None,
 ) -> Any:
-    """`input_`, which prints `data` to standard error whenever it is computed.
+    """Returns `input_`; prints `data` to standard error each time it is computed.
 
-    first_n  taken, and without effect: it prints each time
+    first_n  accepted and ignored: it prints each time
     """
     graph = graph_for((input_,))
     with opened(graph):
@@ -237,9 +237,9 @@ def Print(
 def Assert(
     condition: Any, data: Any, summarize: int | None = None, name: str | None = None
 ) -> Any:
-    """The operation that raises an `InvalidArgumentError` when it is run, unless a condition holds.
+    """An operation that raises an `InvalidArgumentError` on a run in which the condition is false.
 
-    Operations that are to run after it stand in a block of `control_dependencies`.
+    Build operations that must run after it in a `control_dependencies` block.
     """
     graph = graph_for((condition, *data))
     with opened(graph):
@@ -248,7 +248,7 @@ def Assert(
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Any:
-    """The tensor itself; running it raises an `InvalidArgumentError` for NaN and infinity."""
+    """Returns the tensor; running it raises an `InvalidArgumentError` if it has NaN or infinity."""
     graph = graph_for((tensor,))
     with opened(graph):
         x = in_graph(graph, operand(tensor, "f", "check_numerics"))
@@ -260,7 +260,7 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Any:
 
 def verify_tensor_all_finite(t: Any = None, msg: Any = None, name: str | None = None, x: Any = None,
                              message: Any = None) -> Any:
-    """`check_numerics` under another name."""
+    """Alias of `check_numerics`."""
     tensor = _older(t, x, "verify_tensor_all_finite", "t")
     return check_numerics(tensor, _older(msg, message, "verify_tensor_all_finite", "msg"), name)
 
@@ -273,9 +273,9 @@ def _assertion(name: str, holds: Callable[..., Any], sign: str) -> Callable[...,
         graph = graph_for((x, y))
         with opened(graph):
             x, y = (in_graph(graph, v) for v in matched(call.__name__, x, y))
-            answer = in_graph(graph, ops.all(holds(x, y)))
+            holding = in_graph(graph, ops.all(holds(x, y)))
             shown = [f"x {sign} y did not hold element-wise:", x, y] if data is None else data
-            return _py.assert_that(answer, shown, message or call.__name__, summarize, name)
+            return _py.assert_that(holding, shown, message or call.__name__, summarize, name)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"The operation that raises an error unless x {sign} y in every entry."
@@ -309,7 +309,7 @@ assert_non_positive = _sign_assertion("assert_non_positive", assert_less_equal, 
 
 def assert_rank(x: Any, rank: int, data: Any = None, summarize: Any = None,
                 message: str | None = None, name: str | None = None) -> Any:
-    """Raise an `ArgumentError` (a `ValueError`) at once for a tensor of another rank."""
+    """Raise an `ArgumentError` (a `ValueError`) while building if the rank differs."""
     known = convert_to_tensor(x).shape.rank
     if known is not None and known != rank:
         raise ArgumentError(message or "assert_rank", f"rank {rank}", f"rank {known}")

@@ -1,4 +1,4 @@
-"""`tf.gradients` and its kin, and gradients registered under names."""
+"""`tf.gradients`, `tf.hessians`, and gradients registered under names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class AggregationMethod:
-    """How gradients are added up; taken and without effect."""
+    """How to sum gradients; accepted and ignored."""
 
     ADD_N = 0
     DEFAULT = ADD_N
@@ -33,12 +33,12 @@ class AggregationMethod:
 
 
 class RegisterGradient(register_gradient):
-    """Register a gradient function under a name, for `gradient_override_map`.
+    """Registers a gradient function under a name, for use with `gradient_override_map`.
 
-    The function is called as `function(op, grad)`, with a cotangent for each output of the
-    operation `op`; it returns a tensor for each input of it, None where there is none.
+    The function is called as `function(op, grad)` with one cotangent per output of the
+    operation `op`; it returns one gradient (a tensor or None) per input of the operation.
 
-    Raises `DuplicateNameError` (a `KeyError`) for a name that is taken, also by a type.
+    Raises `DuplicateNameError` (a `KeyError`) if the name is taken, also by an operation type.
 
     >>> import pullback.tf.v1 as tf
     >>> @tf.RegisterGradient("Doctest.Twice")
@@ -56,15 +56,15 @@ class RegisterGradient(register_gradient):
         super().__init__(op_type)
         if is_type(op_type):
             raise DuplicateNameError(
-                f"gradient {op_type!r}", "a new name", "the type of an operation, which has one",
-                "choose another name, and put it in place with gradient_override_map",
+                f"gradient {op_type!r}", "a new name", "an operation type, which has a gradient",
+                "choose another name, and apply it with gradient_override_map",
             )
 
 
 def NotDifferentiable(op_type: str) -> None:
-    """Register that there is no gradient under a name: what is overridden by it has none.
+    """Register a name whose gradient is None: operations overridden with it have no gradient.
 
-    Raises `DuplicateNameError` (a `KeyError`) for a name that is taken, also by a type.
+    Raises `DuplicateNameError` (a `KeyError`) if the name is taken, also by an operation type.
     """
     RegisterGradient(op_type)(_none)
 
@@ -82,15 +82,15 @@ def gradients(
     aggregation_method: Any = None, stop_gradients: Any = None,
     unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> list[Any]:
-    """The derivatives of the sum of ys in each of xs, as tensors of the graph.
+    """The gradients of sum(ys) with respect to each of xs, as graph tensors.
 
-    grad_ys          a cotangent for each of ys; ones when left out
-    stop_gradients   tensors that are taken as constants
-    unconnected_gradients  what is answered where ys do not depend on x: NONE or ZERO
+    grad_ys          one cotangent per y; ones by default
+    stop_gradients   tensors to treat as constants
+    unconnected_gradients  the result for an x that no y depends on: NONE or ZERO
 
-    `colocate_gradients_with_ops`, `gate_gradients` and `aggregation_method` change nothing.
-    Raises `ArgumentTypeError` (a `TypeError`) for what is no tensor, `UnknownNameError` (a
-    `LookupError`) for an overridden gradient that nobody registered.
+    `colocate_gradients_with_ops`, `gate_gradients` and `aggregation_method` are ignored.
+    Raises `ArgumentTypeError` (a `TypeError`) for values that are not tensors, `UnknownNameError`
+    (a `LookupError`) for an override whose gradient is not registered.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -103,17 +103,17 @@ def gradients(
     with opened(graph):
         given = [None] * len(targets) if grad_ys is None else _as_list(grad_ys)
         if len(given) != len(targets):
-            raise ArgumentError("argument `grad_ys` of gradients", f"{len(targets)}, as many as ys",
-                                f"{len(given)}")
+            raise ArgumentError("argument `grad_ys` of gradients", f"{len(targets)}, one per y",
+                                f"{len(given)} cotangents")
         pairs = [
             (y, None if g is None else in_graph(graph, as_tensor(g, y._data.dtype)))
             for y, g in zip(targets, given, strict=True) if is_inexact(y._data)
         ]
-        answers = _gradients(
+        found = _gradients(
             [y for y, _ in pairs], sources, [g for _, g in pairs], stop_gradients,
             unconnected_gradients, name=name,
         )
-        return [in_graph(graph, a) for a in answers]
+        return [in_graph(graph, a) for a in found]
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -124,7 +124,7 @@ def _listed(value: Any, who: str) -> list[Any]:
     values = _as_list(value)
     for v in values:
         if not isinstance(v, CoreTensor):
-            raise ArgumentTypeError(f"argument `{who}` of gradients", "tensors of a graph",
+            raise ArgumentTypeError(f"argument `{who}` of gradients", "graph tensors",
                                     f"a {type(v).__name__}")
     return values
 
@@ -133,9 +133,10 @@ def hessians(
     ys: Any, xs: Any, name: str = "hessians", colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False, aggregation_method: Any = None,
 ) -> list[Any]:
-    """The matrix of second derivatives of the sum of ys in each of xs, of shape x.shape twice.
+    """The Hessian of sum(ys) with respect to each of xs, of shape x.shape + x.shape.
 
-    Raises `ArgumentTypeError` for what is no tensor, `SymbolError` for an x of unknown shape.
+    Raises `ArgumentTypeError` for values that are not tensors, `SymbolError` for an x of unknown
+    shape.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:

@@ -1,4 +1,4 @@
-"""`tf.errors`: what running a graph raises, each also an error of the library and of Python."""
+"""`tf.errors`: exceptions of graph runs; each is also one of the library's and of Python's."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ __all__ = [
 
 
 class _NotFed(InvalidArgumentError, SessionError):
-    """A placeholder was needed that nobody fed."""
+    """A placeholder that the run needs was not fed."""
 
 
 def of_running(error: PullbackError) -> Exception:
-    """An error of a run as TensorFlow's, with the notes it has; what it raises itself stays."""
+    """The TensorFlow exception for an error of a run, with its notes."""
     notes = getattr(error, "__notes__", [])
     if isinstance(error, OpError) or not (notes or isinstance(error, SessionError)):
         return error
@@ -64,5 +64,5 @@ def of_running(error: PullbackError) -> Exception:
 
 
 def not_found(who: str, expected: str, got: str, fix: str = "") -> NotFoundError:
-    """A `NotFoundError` in the library's four lines."""
+    """A `NotFoundError` in the library's four-line form."""
     return NotFoundError(None, None, str(PullbackError(who, expected, got, fix)))

@@ -1,4 +1,4 @@
-"""Functions of entries, of shapes and of positions, as graphs have them, with v1's arguments."""
+"""Element-wise functions, reductions, shapes and indexing on graph tensors, with v1's arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..errors import invalid
 from .graph import kind_call
 from .naming import graphed
 
-# Functions of entries -----------------------------------------------------------------------
+# Element-wise functions ---------------------------------------------------------------------
 
 _CALLED = {
     "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "truediv", "truediv": "truediv",
@@ -35,7 +35,7 @@ _SCOPED = {
 
 
 def entrywise(name: str) -> Callable[..., Any]:
-    """A function of the other door as it is, as one of graphs."""
+    """A function of the TensorFlow 2 front end, adapted to graph tensors."""
     scope = {"squared_difference": "SquaredDifference", "rsqrt": "Rsqrt"}.get(name, name)
     return graphed(getattr(_math, name), _CALLED.get(name), scope if name in _SCOPED else None)
 
@@ -60,11 +60,11 @@ MATH["floor_div"] = MATH["floordiv"]
 
 
 def _older(axis: Any, older: Any, who: str, name: str) -> Any:
-    """An argument that has an older name too."""
+    """An argument that also has an older name."""
     if older is None:
         return axis
     if axis is not None:
-        raise invalid(f"argument `{name}` of `{who}`", f"one of `{name}` and its older name",
+        raise invalid(f"argument `{name}` of `{who}`", f"only one of `{name}` and its older name",
                       "both")
     return older
 
@@ -103,7 +103,7 @@ def _count_nonzero(
     name: str | None = None, reduction_indices: Any = None, keep_dims: Any = None,
     input: Any = None,
 ) -> Any:
-    """How many entries are not zero over an axis, several, or all."""
+    """The number of nonzero entries along one axis, several axes, or all."""
     axis = _older(axis, reduction_indices, "count_nonzero", "axis")
     keep = bool(_older(keepdims, keep_dims, "count_nonzero", "keepdims"))
     return _math.count_nonzero(input if input_tensor is None else input_tensor, axis, keep, dtype)
@@ -130,14 +130,14 @@ REDUCTIONS["argmax"], REDUCTIONS["argmin"] = _extreme("argmax"), _extreme("argmi
 
 
 def _expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """A new axis of length 1 before an axis (after the last for -1)."""
+    """Inserts an axis of length 1 at the given position (-1: at the end)."""
     return _shaping.expand_dims(input, _older(axis, dim, "expand_dims", "axis"))
 
 
 def _squeeze(
     input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
 ) -> Any:
-    """Without some axes of length 1, or without all of them."""
+    """Removes the given axes of length 1, or all of them."""
     axis = _older(axis, squeeze_dims, "squeeze", "axis")
     x = operand(input)
     if axis is not None or x.shape.is_fully_defined():
@@ -147,14 +147,14 @@ def _squeeze(
 
 
 def _squeezed(x: Any) -> Any:
-    """Without the axes of length 1, which nobody knew before."""
+    """Removes the axes of length 1; for shapes that are known only when the graph runs."""
     return ops.squeeze(x, axis=tuple(i for i, n in enumerate(x.shape) if n == 1))
 
 
 def _transpose(
     a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False
 ) -> Any:
-    """The axes in another order; reversed when left out."""
+    """Permutes the axes; reverses them by default."""
     return _shaping.transpose(a, perm, conjugate)
 
 
@@ -162,7 +162,7 @@ def _pad(
     tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None,
     constant_values: Any = 0,
 ) -> Any:
-    """With entries before and after along each axis: a constant, or a mirror image."""
+    """Pads each axis before and after: with a constant, or by reflection."""
     return _shaping.pad(tensor, paddings, mode, constant_values)
 
 
@@ -180,14 +180,14 @@ WHERE.stateful = False
 
 
 def _where_broadcast(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """x where the condition holds, y elsewhere, broadcast; alone, where the condition holds."""
+    """x where the condition is true, y elsewhere, with broadcasting; alone, its true indices."""
     return _where(condition) if x is None and y is None else _shaping.where(condition, x, y)
 
 
 def _where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """x where the condition holds, y elsewhere; a vector of conditions chooses rows.
+    """x where the condition is true, y elsewhere; a vector condition selects rows.
 
-    x and y have one shape; with the condition alone, the positions where it holds.
+    x and y have the same shape; with the condition alone, returns its true indices.
     """
     holds = operand(condition, "b", "where")
     if x is None and y is None:
@@ -218,26 +218,26 @@ SHAPING: dict[str, Callable[..., Any]] = {
     **{f"to_{n}": _cast_to(n) for n in ("float", "double", "int32", "int64")},
 }
 
-# Positions ----------------------------------------------------------------------------------
+# Indexing -----------------------------------------------------------------------------------
 
 
 def _gather(
     params: Any, indices: Any, validate_indices: Any = None, name: str | None = None,
     axis: Any = None, batch_dims: int = 0,
 ) -> Any:
-    """The slices of params at positions along an axis."""
+    """Gathers slices of params along an axis, at the given indices."""
     return _gathering.gather(params, indices, axis=axis, batch_dims=batch_dims)
 
 
 def _gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Any:
-    """The slices of params at positions along its first axes, the last axis of the indices."""
+    """Gathers slices of params; the last axis of `indices` holds indices into its first axes."""
     return _gathering.gather_nd(params, indices, batch_dims)
 
 
 def _boolean_mask(
     tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None
 ) -> Any:
-    """The slices where a mask is true."""
+    """The slices of a tensor where the mask is true."""
     return _gathering.boolean_mask(tensor, mask, axis)
 
 
@@ -264,12 +264,12 @@ def _norm(
 def _l2_normalize(
     x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Any:
-    """x / √max(Σ x², epsilon), the sum over an axis, several, or all."""
+    """x / √max(Σ x², epsilon), with the sum over one axis, several axes, or all."""
     return _math.l2_normalize(x, _older(axis, dim, "l2_normalize", "axis"), epsilon)
 
 
 def _average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
-    """t, scaled down where its norm over its number of entries is larger than a number."""
+    """Scales t down if its norm divided by its number of entries exceeds clip_norm."""
     t = operand(t)
     size = _linalg.norm(t) / ops.astype(operand(_size_of(t)), t._data.dtype)
     return t * clip_norm / ops.maximum(size, clip_norm)
@@ -298,4 +298,4 @@ MATRICES: dict[str, Callable[..., Any]] = {
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **MATH, **REDUCTIONS, **SHAPING, **POSITIONS, **MATRICES,
 }
-"""Name at the top -> function."""
+"""Top-level name -> function."""

@@ -1,4 +1,4 @@
-"""`tf.Graph`: the core's graph with TensorFlow's types and names; the graph that is the default."""
+"""`tf.Graph`: the core's graph with TensorFlow's operation types and names; the default graph."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["Graph", "get_default_graph", "reset_default_graph"]
 
 
 class Graph(CoreGraph):
-    """Operations that are built first, and computed when a session runs them.
+    """A graph of operations that a session runs later.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default() as graph:
@@ -53,11 +53,11 @@ class Graph(CoreGraph):
         self.draws = 0
 
     def type_of(self, op: Any) -> str:
-        """The type of operations of a kind, as TensorFlow names it."""
+        """The TensorFlow operation type for a kind of operation."""
         return type_of(str(op.name))
 
     def handle(self, variable: Any, kind: Kind) -> Operation:
-        """The operation that stands for a new variable; it has the variable's name."""
+        """The operation that represents a new variable; it has the variable's name."""
         label = variable.cell.label
         with self.control_dependencies(None):
             self.append(kind, (), {}, [], numpy.ndarray, name="variable")
@@ -73,15 +73,15 @@ class Graph(CoreGraph):
 
     @contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
-        """Operations of some types, built in the block, have gradients registered by a name.
+        """A context manager in which new operations of given types use registered gradients.
 
-        op_type_map  {type of an operation, as "Sign": name given to RegisterGradient}, or
-                     "Identity", which lets gradients pass as they are
+        op_type_map  {operation type, such as "Sign": name given to RegisterGradient}; the name
+                     "Identity" passes gradients through unchanged
 
-        The name is looked up when a gradient is built: one that nobody registered is then an
+        The name is looked up when a gradient is built; if it is not registered, that raises
         `UnknownNameError` (a `LookupError`).
 
-        Raises `UnknownNameError` for a type of operations that there is none of here.
+        Raises `UnknownNameError` for an operation type that does not exist here.
         """
         if not isinstance(op_type_map, Mapping):
             raise ArgumentTypeError("gradient_override_map", "a mapping {type: name}",
@@ -90,10 +90,10 @@ class Graph(CoreGraph):
         with override_gradient(rules):
             yield
 
-    # Asking ---------------------------------------------------------------------------------
+    # Lookup ---------------------------------------------------------------------------------
 
     def get_tensor_by_name(self, name: str) -> Any:
-        """The tensor of a name such as `add:0`; of a variable's name, its value."""
+        """The tensor with a name such as `add:0`; for a variable's name, its value."""
         known = self.variable_store.get(name.partition(":")[0])
         if known is not None and name.endswith(":0"):
             return known.value()
@@ -102,11 +102,11 @@ class Graph(CoreGraph):
     def as_graph_element(
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Any:
-        """The tensor or operation that a tensor, operation, variable or name stands for."""
+        """The tensor or operation for a tensor, operation, variable or name."""
         return super().as_graph_element(obj)
 
     def get_all_collection_keys(self) -> list[str]:
-        """The names of collections that hold something."""
+        """The names of the non-empty collections."""
         return [k for k, v in self.collections.items() if v]
 
     def clear_collection(self, name: str) -> None:
@@ -114,33 +114,33 @@ class Graph(CoreGraph):
         self.collections.pop(name, None)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
-        """Put something into several collections."""
+        """Add a value to several collections."""
         for name in (names,) if isinstance(names, str) else names:
             self.add_to_collection(name, value)
 
     @contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
-        """Taken and without effect: a graph runs where its arrays are."""
+        """Accepted and ignored: a graph runs where its arrays are."""
         yield
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Taken and without effect: a graph runs where its arrays are."""
+        """Accepted and ignored: a graph runs where its arrays are."""
         yield
 
     @property
     def building_function(self) -> bool:
-        """False: this is no graph of a function."""
+        """False: this graph does not belong to a function."""
         return False
 
     @property
     def version(self) -> int:
-        """How many operations there are."""
+        """The number of operations."""
         return len(self.operations)
 
 
 class _ByName:
-    """A gradient by the name it is registered under, which is looked up when it is asked for."""
+    """A gradient override that looks up its registered name when the gradient is built."""
 
     def __init__(self, type_name: str, name: Any) -> None:
         if not isinstance(name, str):
@@ -161,24 +161,25 @@ class _ByName:
                 f"gradient of operation {operation.name!r} ({operation.type}), overridden by "
                 f"{self.name!r}", error.expected, error.got, error.fix,
             ) from None
-        answer = rule(operation, *gradients)
+        returned = rule(operation, *gradients)
         count = len(op.inputs)
-        if isinstance(answer, (list, tuple)) and len(answer) > count and not any(
-            a is not None for a in answer[count:]
+        if isinstance(returned, (list, tuple)) and len(returned) > count and not any(
+            a is not None for a in returned[count:]
         ):
-            return list(answer[:count])  # TensorFlow's further inputs, such as an axis
-        self._check(answer if isinstance(answer, (list, tuple)) else [answer], count, operation)
-        return answer
+            return list(returned[:count])  # TensorFlow ops have more inputs, such as an axis
+        results = returned if isinstance(returned, (list, tuple)) else [returned]
+        self._check(results, count, operation)
+        return returned
 
-    def _check(self, answers: Any, count: int, operation: Any) -> None:
-        """Raise for the wrong number of gradients, and for what is no tensor."""
+    def _check(self, gradients: Any, count: int, operation: Any) -> None:
+        """Raise for a wrong number of gradients, or values that are not tensors."""
         who = f"gradient {self.name!r} of operation {operation.name!r} ({operation.type})"
-        if len(answers) != count:
+        if len(gradients) != count:
             raise RuleError(
-                who, f"{count} gradients, one for each input (None where there is none)",
-                f"{len(answers)}",
+                who, f"{count} gradients, one per input (None for no gradient)",
+                f"{len(gradients)} gradients",
             )
-        for g in answers:
+        for g in gradients:
             if g is not None and not isinstance(g, CoreTensor) and not is_array(g):
                 raise RuleTypeError(
                     who, "a tensor, or None for no gradient", f"{g!r} (a {type(g).__name__})",
@@ -192,7 +193,7 @@ _root: list[Graph | None] = [None]
 
 
 def get_default_graph() -> Any:
-    """The graph that operations are added to: the one opened last, else that of the process.
+    """The graph to which operations are added: the innermost open one, else the global default.
 
     >>> get_default_graph() is get_default_graph()
     True
@@ -206,7 +207,7 @@ def get_default_graph() -> Any:
 
 
 def home() -> Any:
-    """The graph that variables and collections belong to: the open one, or that around it."""
+    """The graph that owns variables and collections: the open one, or the one around it."""
     graph = get_default_graph()
     while getattr(graph, "outer", None) is not None:
         graph = graph.outer
@@ -214,19 +215,19 @@ def home() -> Any:
 
 
 def reset_default_graph() -> None:
-    """Begin a new graph of the process.
+    """Replace the global default graph with a new one.
 
     Raises `GraphError` (a `ValueError`) inside `with graph.as_default():`.
     """
     if current_graph() is not None:
-        raise GraphError("reset_default_graph", "to be called outside of all graphs",
+        raise GraphError("reset_default_graph", "a call outside all graphs",
                          "a call inside `with graph.as_default():`")
     _root[0] = None
 
 
 @contextmanager
 def opened(graph: Any) -> Iterator[Any]:
-    """A block in which a graph is the one that is built, if it is not already."""
+    """A context manager that makes a graph the current one, unless it already is."""
     if current_graph() is graph:
         yield graph
     else:
@@ -235,7 +236,7 @@ def opened(graph: Any) -> Iterator[Any]:
 
 
 def graph_for(values: Any) -> Any:
-    """The graph that is open, else that of the first tensor among some values, else the default."""
+    """The open graph, else that of the first tensor among the values, else the default graph."""
     graph = current_graph()
     if graph is not None:
         return graph
@@ -248,14 +249,14 @@ def graph_for(values: Any) -> Any:
     return get_default_graph()
 
 
-# A graph's own operations -----------------------------------------------------------------------
+# Building operations --------------------------------------------------------------------------
 
 
 def kind_call(
     kind: Kind, values: Sequence[Any], shape: Any, dtype: Any, name: str | None,
     attrs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The tensor of a new operation that computes from nothing that has a derivative."""
+    """The output of a new operation whose inputs need no gradient."""
     graph = graph_for(values)
     known = None if isinstance(shape, TensorShape) and shape.rank is None else shape
     with opened(graph):

@@ -1,4 +1,4 @@
-"""Scopes, order of running and collections: functions on the graph that is open."""
+"""Name scopes, control dependencies and collections of the current graph."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = [
 
 
 class name_scope:
-    """A block in which names begin with this one and a slash; gives the whole beginning.
+    """A context manager that prefixes names with this name and `/`; yields the full prefix.
 
-    name          None takes `default_name`; one that ends with a slash is taken as it is
-    values        tensors, the first of which says which graph is meant
+    name          None: use `default_name`; a name that ends with `/` is absolute
+    values        tensors; the first one determines the graph
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.name_scope("layer") as scope:
@@ -42,7 +42,7 @@ class name_scope:
 
     @property
     def name(self) -> str | None:
-        """The name it was given."""
+        """The name as given."""
         return self._name
 
     def __enter__(self) -> str:
@@ -59,12 +59,12 @@ class name_scope:
 
 
 def op_scope(values: Any, name: Any, default_name: Any = None) -> name_scope:
-    """`name_scope` with its arguments in an older order."""
+    """`name_scope` with its older argument order."""
     return name_scope(name, default_name, values)
 
 
 def control_dependencies(control_inputs: Sequence[Any] | None) -> AbstractContextManager[None]:
-    """A block in which operations are built that run after these; None leaves all such blocks.
+    """A context manager whose operations run after the given ones; None clears all dependencies.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -86,12 +86,12 @@ def _controlled(graph: Any, inputs: Sequence[Any] | None) -> Iterator[None]:
 
 
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
-    """Taken and without effect: a graph runs where its arrays are."""
+    """Accepted and ignored: a graph runs where its arrays are."""
     return get_default_graph().device(device_name_or_function)
 
 
 def container(container_name: str) -> AbstractContextManager[None]:
-    """Taken and without effect: variables live in their session."""
+    """Accepted and ignored: variables live in their session."""
     return get_default_graph().device(container_name)
 
 
@@ -108,7 +108,7 @@ def _flat(inputs: Any) -> list[Any]:
 
 
 def group(*inputs: Any, **kwargs: Any) -> Operation:
-    """An operation that does nothing but wait for others.
+    """An operation without effect that runs after its inputs.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default():
@@ -127,7 +127,7 @@ def group(*inputs: Any, **kwargs: Any) -> Operation:
 
 
 def no_op(name: str | None = None) -> Operation:
-    """An operation that does nothing; it may wait for others."""
+    """An operation without effect, for use with control dependencies."""
     graph = get_default_graph()
     with opened(graph):
         made: Operation = graph.group([], name)
@@ -138,7 +138,7 @@ _tuple = tuple
 
 
 def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
-    """Tensors that are there only when all of them have been computed; None stays None."""
+    """Tensors that are available only after all of them have been computed; None stays None."""
     given = [t for t in tensors if t is not None]
     if not given:
         raise ArgumentTypeError("tuple", "at least one tensor or operation", "none")
@@ -151,27 +151,27 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
 
 def with_dependencies(dependencies: Sequence[Any], output_tensor: Any,
                       name: str | None = None) -> Any:
-    """A tensor's values, once others have been computed."""
+    """A tensor whose value waits for other operations."""
     with control_dependencies(dependencies):
         return identity(output_tensor, name)
 
 
 def add_to_collection(name: str, value: Any) -> None:
-    """Put something into a collection of the graph that is open."""
+    """Add a value to a collection of the current graph."""
     home().add_to_collection(name, value)
 
 
 def add_to_collections(names: Any, value: Any) -> None:
-    """Put something into several collections of the graph that is open."""
+    """Add a value to several collections of the current graph."""
     home().add_to_collections(names, value)
 
 
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
-    """What is in a collection of the graph that is open; with a scope, what it matches."""
+    """The values in a collection of the current graph, filtered by a scope."""
     return list(home().get_collection(key, scope))
 
 
 def get_collection_ref(key: str) -> list[Any]:
-    """A collection of the graph that is open, to be changed."""
+    """The list behind a collection of the current graph; changing it changes the collection."""
     found: list[Any] = home().get_collection_ref(key)
     return found

@@ -1,4 +1,4 @@
-"""`tf.initializers`: what variables start with; each is called with a shape and a dtype."""
+"""`tf.initializers`: initial values of variables; each is called with a shape and a dtype."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ __all__ = [
 
 
 class Initializer:
-    """Gives a tensor for a shape: `initializer(shape, dtype=None)`."""
+    """Base class: returns a tensor of the given shape from `initializer(shape, dtype=None)`."""
 
     dtype: Any = float32
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
-        """A tensor of the graph, of a shape and a dtype."""
+        """A graph tensor with a shape and a dtype."""
         return self._drawn(list(shape), self.dtype if dtype is None else dtype)
 
     def _drawn(self, shape: list[int], dtype: Any) -> Any:
@@ -65,21 +65,21 @@ class Ones(Initializer):
 
 
 class Constant(Initializer):
-    """A number, or an array of as many entries as asked for."""
+    """A number, or an array with at most as many entries as the shape."""
 
     def __init__(self, value: Any = 0, dtype: Any = float32, verify_shape: bool = False) -> None:
         self.value, self.dtype, self.verify_shape = value, dtype, verify_shape
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None,
                  verify_shape: bool | None = None) -> Any:
-        """The value as a tensor of a shape and a dtype."""
+        """The value as a tensor with a shape and a dtype."""
         wanted = self.dtype if dtype is None else dtype
         checked = self.verify_shape if verify_shape is None else verify_shape
         return _constant(self.value, wanted, list(shape), verify_shape=checked)
 
 
 class RandomNormal(Initializer):
-    """Normal numbers."""
+    """Samples of a normal distribution."""
 
     def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: Any = None,
                  dtype: Any = float32) -> None:
@@ -90,14 +90,14 @@ class RandomNormal(Initializer):
 
 
 class TruncatedNormal(RandomNormal):
-    """Normal numbers no further than two standard deviations from the mean."""
+    """Normal samples, truncated to two standard deviations from the mean."""
 
     def _drawn(self, shape: list[int], dtype: Any) -> Any:
         return _truncated(shape, self.mean, self.stddev, dtype, self.seed)
 
 
 class RandomUniform(Initializer):
-    """Numbers from [minval, maxval); 1 when maxval is left out."""
+    """Uniform samples from [minval, maxval); maxval defaults to 1."""
 
     def __init__(self, minval: Any = 0.0, maxval: Any = None, seed: Any = None,
                  dtype: Any = float32) -> None:
@@ -108,7 +108,7 @@ class RandomUniform(Initializer):
 
 
 class VarianceScaling(Initializer):
-    """Numbers of a variance of scale / n, n by `mode` the inputs, the outputs, or their mean.
+    """Samples with variance scale / n; n is the number of inputs, outputs or their mean (`mode`).
 
     distribution  "truncated_normal" (or "normal"), "untruncated_normal" or "uniform"
     """
@@ -138,12 +138,12 @@ class VarianceScaling(Initializer):
             return _uniform(shape, -limit, limit, dtype, self.seed)
         if self.distribution == "untruncated_normal":
             return _normal(shape, 0.0, math.sqrt(variance), dtype, self.seed)
-        # What is cut off beyond two deviations takes this much of the deviation with it.
+        # Truncation at two standard deviations reduces the standard deviation by this factor.
         return _truncated(shape, 0.0, math.sqrt(variance) / 0.87962566103423978, dtype, self.seed)
 
 
 class Orthogonal(Initializer):
-    """A matrix with orthogonal rows or columns, times `gain`; further axes are rows."""
+    """A matrix with orthogonal rows or columns, times `gain`; leading axes are flattened."""
 
     def __init__(self, gain: float = 1.0, seed: Any = None, dtype: Any = float32) -> None:
         self.gain, self.seed, self.dtype = gain, seed, dtype
@@ -174,7 +174,7 @@ class Identity(Initializer):
 
 
 def fans_of(shape: Sequence[int]) -> tuple[float, float]:
-    """How many inputs and outputs weights of a shape connect: (…, inputs, outputs).
+    """The numbers of inputs and outputs of weights with a shape (…, inputs, outputs).
 
     >>> fans_of([3, 3, 8, 16]), fans_of([5])
     ((72, 144), (5, 5))
@@ -188,36 +188,36 @@ def fans_of(shape: Sequence[int]) -> tuple[float, float]:
 
 
 class GlorotUniform(VarianceScaling):
-    """Uniform numbers of variance 2 / (inputs + outputs)."""
+    """Uniform samples of variance 2 / (inputs + outputs)."""
 
     def __init__(self, seed: Any = None, dtype: Any = float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
 
 class GlorotNormal(VarianceScaling):
-    """Truncated normal numbers of variance 2 / (inputs + outputs)."""
+    """Truncated normal samples of variance 2 / (inputs + outputs)."""
 
     def __init__(self, seed: Any = None, dtype: Any = float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
 
 def he_normal(seed: Any = None) -> VarianceScaling:
-    """Truncated normal numbers of variance 2 / inputs."""
+    """Truncated normal samples of variance 2 / inputs."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
 def he_uniform(seed: Any = None) -> VarianceScaling:
-    """Uniform numbers of variance 2 / inputs."""
+    """Uniform samples of variance 2 / inputs."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
 def lecun_normal(seed: Any = None) -> VarianceScaling:
-    """Truncated normal numbers of variance 1 / inputs."""
+    """Truncated normal samples of variance 1 / inputs."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
 def lecun_uniform(seed: Any = None) -> VarianceScaling:
-    """Uniform numbers of variance 1 / inputs."""
+    """Uniform samples of variance 1 / inputs."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
@@ -228,7 +228,7 @@ glorot_uniform, glorot_normal = GlorotUniform, GlorotNormal
 
 
 def value_of(initializer: Any, shape: Any, dtype: Any) -> Any:
-    """What an initializer gives; a class is made an initializer first, an array is itself."""
+    """An initializer's result; a class is instantiated first, an array is returned as it is."""
     if isinstance(initializer, type):
         initializer = initializer()
     if callable(initializer):

@@ -6,7 +6,7 @@ __all__ = ["GraphKeys"]
 
 
 class GraphKeys:
-    """The names of the collections that TensorFlow's functions use."""
+    """The names of the standard collections."""
 
     GLOBAL_VARIABLES = "variables"
     VARIABLES = "variables"

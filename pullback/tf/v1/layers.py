@@ -1,4 +1,4 @@
-"""`tf.layers`: a few layers as functions that make their variables."""
+"""`tf.layers`: layers as functions that create their variables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["conv2d", "dense", "dropout", "flatten"]
 def _known(inputs: Any, axis: int, who: str) -> int:
     length = inputs.shape.as_list()[axis] if inputs.shape.rank is not None else None
     if length is None:
-        raise ArgumentError(f"`layers.{who}`", "inputs whose last length is known",
+        raise ArgumentError(f"`layers.{who}`", "inputs with a known last length",
                             f"shape {inputs.shape}", "use set_shape")
     return int(length)
 
@@ -31,7 +31,7 @@ def dense(
     bias_constraint: Any = None, trainable: bool = True, name: str | None = None,
     reuse: Any = None,
 ) -> Any:
-    """activation(inputs · kernel + bias), with variables `kernel` and `bias` under its name.
+    """Dense layer: activation(inputs · kernel + bias), with variables `kernel` and `bias`.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default():
@@ -61,7 +61,7 @@ def conv2d(
     kernel_regularizer: Any = None, trainable: bool = True, name: str | None = None,
     reuse: Any = None,
 ) -> Any:
-    """A convolution of images, with variables `kernel` and `bias` under its name."""
+    """2-D convolution layer, with variables `kernel` and `bias`."""
     last = data_format == "channels_last"
     order = "NHWC" if last else "NCHW"
     size = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
@@ -79,7 +79,7 @@ def conv2d(
 
 
 def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Any:
-    """All axes but the first as one."""
+    """Flattens all axes but the first."""
     lengths = inputs.shape.as_list()[1:]
     total = -1 if None in lengths else math.prod(lengths)
     first = inputs.shape.as_list()[0]
@@ -91,7 +91,7 @@ def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_l
 
 def dropout(inputs: Any, rate: Any = 0.5, noise_shape: Any = None, seed: Any = None,
             training: bool = False, name: str | None = None) -> Any:
-    """`tf.nn.dropout` in training, the inputs themselves otherwise."""
+    """`tf.nn.dropout` in training; otherwise the inputs unchanged."""
     return _nn.dropout(inputs, rate=rate, noise_shape=noise_shape, seed=seed, name=name) if (
         training
     ) else inputs

@@ -1,4 +1,4 @@
-"""`tf.logging`: a logger of Python's, under TensorFlow 1's names."""
+"""`tf.logging`: a Python logger with TensorFlow 1's names."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ warn, fatal, log = _logger.warning, _logger.critical, _logger.log
 
 
 def set_verbosity(v: Any) -> None:
-    """Show messages of this level and above."""
+    """Set the threshold: messages of this level and above are shown."""
     _logger.setLevel(v)
 
 
 def get_verbosity() -> int:
-    """The level from which on messages are shown."""
+    """The threshold of shown messages."""
     return _logger.getEffectiveLevel()

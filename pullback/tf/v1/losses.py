@@ -1,4 +1,4 @@
-"""`tf.losses`: weighted losses, which are collected."""
+"""`tf.losses`: weighted losses, which are added to a collection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Reduction:
-    """How the losses of examples become one number."""
+    """How to reduce per-example losses to one number."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -37,7 +37,7 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """All ways."""
+        """All reduction modes."""
         return (cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS)
 
 
@@ -46,7 +46,7 @@ def compute_weighted_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Any:
-    """Losses times weights, reduced to one number, which is put into a collection."""
+    """Weights and reduces losses to one number, and adds it to a collection."""
     return _collected("weighted_loss", (losses,), lambda: operand(losses), weights, scope,
                       loss_collection, reduction)
 
@@ -55,7 +55,7 @@ def _collected(
     default: str, values: Any, build: Callable[[], Any], weights: Any, scope: str | None,
     collection: str | None, reduction: str,
 ) -> Any:
-    """A loss, weighted and reduced, in a collection."""
+    """Weight and reduce a loss, and add it to a collection."""
     if reduction not in Reduction.all():
         raise ArgumentError("argument `reduction` of a loss", ", ".join(Reduction.all()),
                             repr(reduction))
@@ -95,7 +95,7 @@ def _reduced(losses: Any, weights: Any, reduction: str) -> Any:
 
 
 def _pair(labels: Any, predictions: Any) -> tuple[Any, Any]:
-    """Predictions and labels, in the dtype and of the shape of the predictions."""
+    """Predictions, and labels converted to their dtype and shape."""
     p = as_tensor(predictions)
     t = cast(labels, p.dtype)
     p.shape.assert_is_compatible_with(t.shape)
@@ -107,7 +107,7 @@ def mean_squared_error(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Any:
-    """The mean of (predictions - labels)², weighted.
+    """Weighted mean of (predictions - labels)².
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -127,7 +127,7 @@ def absolute_difference(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Any:
-    """The mean of |predictions - labels|, weighted."""
+    """Weighted mean of |predictions - labels|."""
 
     def build() -> Any:
         t, p = _pair(labels, predictions)
@@ -142,7 +142,7 @@ def huber_loss(
     scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Any:
-    """The mean of e² / 2 up to |e| = delta, and a straight line beyond."""
+    """Huber loss: the weighted mean of e² / 2 for |e| ≤ delta, linear beyond."""
 
     def build() -> Any:
         t, p = _pair(labels, predictions)
@@ -159,7 +159,7 @@ def log_loss(
     scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Any:
-    """The mean of -t log(p + ε) - (1 - t) log(1 - p + ε)."""
+    """Weighted mean of -t log(p + ε) - (1 - t) log(1 - p + ε)."""
 
     def build() -> Any:
         t, p = _pair(labels, predictions)
@@ -174,7 +174,7 @@ def hinge_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Any:
-    """The mean of max(0, 1 - y · logits), with y = -1 for labels 0 and 1 for labels 1."""
+    """Hinge loss: the weighted mean of max(0, 1 - y · logits), with labels 0 and 1 as y = ±1."""
 
     def build() -> Any:
         t, x = _pair(labels, logits)
@@ -189,7 +189,7 @@ def sigmoid_cross_entropy(
     scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Any:
-    """The mean of `tf.nn.sigmoid_cross_entropy_with_logits`, weighted."""
+    """Weighted mean of `tf.nn.sigmoid_cross_entropy_with_logits`."""
 
     def build() -> Any:
         t, x = _pair(multi_class_labels, logits)
@@ -206,7 +206,7 @@ def softmax_cross_entropy(
     scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Any:
-    """The mean of `tf.nn.softmax_cross_entropy_with_logits`, weighted; labels have no gradient."""
+    """Weighted mean of `tf.nn.softmax_cross_entropy_with_logits`; labels have no gradient."""
 
     def build() -> Any:
         t, x = _pair(onehot_labels, logits)
@@ -223,7 +223,7 @@ def sparse_softmax_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Any:
-    """The mean of `tf.nn.sparse_softmax_cross_entropy_with_logits`, weighted."""
+    """Weighted mean of `tf.nn.sparse_softmax_cross_entropy_with_logits`."""
     return _collected(
         "sparse_softmax_cross_entropy_loss", (logits, labels),
         lambda: _nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits),
@@ -231,11 +231,11 @@ def sparse_softmax_cross_entropy(
     )
 
 
-# What was collected -------------------------------------------------------------------------
+# Collected losses -----------------------------------------------------------------------------
 
 
 def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
-    """Put a loss into a collection."""
+    """Add a loss to a collection."""
     if loss_collection:
         home().add_to_collection(loss_collection, loss)
 
@@ -246,7 +246,7 @@ def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """What regularizers of variables gave."""
+    """The collected regularization losses."""
     return get_losses(scope, GraphKeys.REGULARIZATION_LOSSES)
 
 
@@ -265,7 +265,7 @@ def _added(losses: list[Any]) -> Any:
 def get_regularization_loss(
     scope: str | None = None, name: str | None = "total_regularization_loss"
 ) -> Any:
-    """The sum of what regularizers of variables gave; 0 where there is none."""
+    """The sum of the regularization losses; 0 if there are none."""
     return _total(get_regularization_losses(scope), name)
 
 
@@ -273,7 +273,7 @@ def get_total_loss(
     add_regularization_losses: bool = True, name: str | None = "total_loss",
     scope: str | None = None,
 ) -> Any:
-    """The sum of the losses in the collection, and of what regularizers gave."""
+    """The sum of the collected losses and, by default, the regularization losses."""
     losses = get_losses(scope)
     return _total(losses + (get_regularization_losses(scope) if add_regularization_losses else []),
                   name)

@@ -1,4 +1,4 @@
-"""`tf.math`: functions of entries, reductions and running sums, with v1's arguments."""
+"""`tf.math`: element-wise functions, reductions and cumulative sums, with v1's arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of the other door as functions of graphs: their results are a graph's, and named."""
+"""Adapt functions of the TensorFlow 2 front end to graphs: named operations as results."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Function = Callable[..., Any]
 
 
 def graphed(function: Function, default: str | None = None, scope: str | None = None) -> Function:
-    """A function whose results are tensors of a graph.
+    """Wrap a function so that it returns graph tensors.
 
-    default  the name of its operation, where that is not the operation's type
-    scope    the name of what it builds, for a function that builds several operations
+    default  the name of its operation, if it differs from the operation type
+    scope    the name scope, for a function that builds several operations
 
-    `name` among the arguments is the name of the operation that gives the result; what else is
-    built has names that begin with it.
+    The argument `name` names the operation of the result; the names of other operations that the
+    function builds begin with it.
     """
     names = list(inspect.signature(function).parameters)
     position = names.index("name") if "name" in names else None
@@ -45,13 +45,13 @@ def graphed(function: Function, default: str | None = None, scope: str | None = 
                 _place(error, function.__name__, name)
                 raise
 
-    # An example of the other door's would hold values, not tensors of a graph.
+    # A TensorFlow 2 docstring example would show values, which graph tensors do not have.
     call.__doc__ = (function.__doc__ or "").partition(">>>")[0].rstrip()
     return call
 
 
 def _place(error: Exception, function: str, name: str | None) -> None:
-    """Say in an error what was being built, and where, unless it says so already."""
+    """Add to an error what was being built and where, unless it already says so."""
     if not any("built at" in note for note in getattr(error, "__notes__", ())):
         called = f"`{function}`" if name is None else f"`{function}` named {name!r}"
         error.add_note(f"in {called}, built at {user_line()}")
@@ -59,16 +59,16 @@ def _place(error: Exception, function: str, name: str | None) -> None:
 
 def _shifted(args: tuple[Any, ...], keywords: dict[str, Any], names: list[str],
              position: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments given behind the name, by their own names."""
-    behind = dict(zip(names[position + 1 :], args[position:], strict=False))
-    return args[:position], {**behind, **keywords}
+    """Keyword arguments for positional arguments after `name`."""
+    positional = dict(zip(names[position + 1 :], args[position:], strict=False))
+    return args[:position], {**positional, **keywords}
 
 
 def built(
     graph: Any, build: Callable[[], Any], name: str | None, default: str | None = None,
     scope: str | None = None,
 ) -> Any:
-    """What a function returns, in a graph, with names for what it built."""
+    """Call a function in a graph, and name the operations that it builds."""
     start = len(graph.operations)
     if name is None and scope is None:
         found = _in_graph(graph, build(), default)
@@ -88,14 +88,14 @@ def built(
 
 
 def _first_of(found: Any) -> Any:
-    """The operation of a result, or of the first of several."""
+    """The operation of a result, or of the first of several results."""
     while isinstance(found, (list, tuple)) and found:
         found = found[0]
     return found._data.operation if isinstance(found, CoreTensor) else None
 
 
 def _in_graph(graph: Any, found: Any, name: str | None) -> Any:
-    """Results as tensors of a graph, in their nesting."""
+    """Convert results to graph tensors, keeping their structure."""
     if isinstance(found, tuple) and hasattr(found, "_fields"):
         return type(found)(*[_in_graph(graph, v, name) for v in found])
     if isinstance(found, (list, tuple)):

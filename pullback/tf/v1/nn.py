@@ -1,4 +1,4 @@
-"""`tf.nn`: activations, losses, convolutions and pools, with v1's arguments."""
+"""`tf.nn`: activations, losses, convolutions and pooling, with v1's arguments."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ softmax, log_softmax = _softmax("softmax", "Softmax"), _softmax("log_softmax", "
 
 def _check(sentinel: Any, labels: Any, logits: Any, who: str) -> None:
     if sentinel is not None or labels is None or logits is None:
-        raise invalid(f"`{who}`", "labels=… and logits=… by their names",
-                      "arguments by position, or one left out")
+        raise invalid(f"`{who}`", "labels=… and logits=… as keywords",
+                      "positional arguments, or a missing one")
 
 
 def _softmax_loss(
     labels: Any, logits: Any, axis: Any = None, name: str | None = None, dim: Any = None
 ) -> Any:
-    """-Σ labels · log(softmax(logits)) for each example; both have gradients."""
+    """Cross entropy per example: -Σ labels · log(softmax(logits)); both have gradients."""
     axis = _older(axis, dim, "softmax_cross_entropy_with_logits_v2", "axis")
     return _nn.softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis)
 
@@ -70,7 +70,7 @@ def _softmax_loss_dim(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, dim: Any = -1,
     name: str | None = None, axis: Any = None,
 ) -> Any:
-    """-Σ labels · log(softmax(logits)) for each example; the labels have no gradient."""
+    """Cross entropy per example: -Σ labels · log(softmax(logits)); labels get no gradient."""
     _check(_sentinel, labels, logits, "softmax_cross_entropy_with_logits")
     return _nn.softmax_cross_entropy_with_logits(
         stop_gradient(labels), logits, dim if axis is None else axis
@@ -80,7 +80,7 @@ def _softmax_loss_dim(
 def _sparse_loss(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Any:
-    """-log(softmax(logits)[label]) for each example, from labels that are integers."""
+    """Cross entropy of logits and integer labels: -log(softmax(logits)[label]) per example."""
     _check(_sentinel, labels, logits, "sparse_softmax_cross_entropy_with_logits")
     return _nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
 
@@ -88,7 +88,7 @@ def _sparse_loss(
 def _sigmoid_loss(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Any:
-    """-t log(p) - (1 - t) log(1 - p) with p = sigmoid(logits), with no overflow."""
+    """-t log(p) - (1 - t) log(1 - p) with p = sigmoid(logits), computed without overflow."""
     _check(_sentinel, labels, logits, "sigmoid_cross_entropy_with_logits")
     return _nn.sigmoid_cross_entropy_with_logits(labels, logits)
 
@@ -97,7 +97,7 @@ def _weighted_loss(
     labels: Any = None, logits: Any = None, pos_weight: Any = None, name: str | None = None,
     targets: Any = None,
 ) -> Any:
-    """`sigmoid_cross_entropy_with_logits` with the positive term multiplied by a weight."""
+    """`sigmoid_cross_entropy_with_logits` with a weight on the positive labels' term."""
     x, t, w = matched("weighted_cross_entropy_with_logits", logits,
                       labels if targets is None else targets, pos_weight)
     weight = 1 + (w - 1) * t
@@ -117,7 +117,7 @@ sparse_softmax_cross_entropy_with_logits = graphed(
 sigmoid_cross_entropy_with_logits = graphed(_sigmoid_loss, None, "logistic_loss")
 weighted_cross_entropy_with_logits = graphed(_weighted_loss, None, "logistic_loss")
 
-# Convolutions and pools ---------------------------------------------------------------------
+# Convolutions and pooling -------------------------------------------------------------------
 
 
 def _conv2d(
@@ -125,7 +125,7 @@ def _conv2d(
     use_cudnn_on_gpu: bool = True, data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1),
     name: str | None = None, filters: Any = None,
 ) -> Any:
-    """The convolution of images with filters of shape (height, width, in, out)."""
+    """2-D convolution of images with filters of shape (height, width, in, out)."""
     chosen = _older(filter, filters, "conv2d", "filter")
     return _nn.conv2d(input, chosen, strides, padding, data_format, dilations)
 
@@ -169,7 +169,7 @@ def _moments(
     x: Any, axes: Any, shift: Any = None, name: str | None = None, keep_dims: Any = None,
     keepdims: Any = None,
 ) -> tuple[Any, Any]:
-    """The mean and the variance (of the population) over some axes."""
+    """The mean and the (population) variance over the given axes."""
     keep = bool(_older(keepdims, keep_dims, "moments", "keepdims"))
     return _nn.moments(x, axes, None, keep)
 
@@ -178,19 +178,19 @@ def _embedding(
     params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None,
     validate_indices: bool = True, max_norm: Any = None,
 ) -> Any:
-    """The row of a table for each integer, in the integers' shape, at most of a norm."""
+    """Looks up the rows of a table for integer ids; max_norm limits the rows' norms."""
     table = params[0] if isinstance(params, (list, tuple)) and len(params) == 1 else params
     return _nn.embedding_lookup(table, ids, max_norm)
 
 
 def _zero_fraction(value: Any, name: str | None = None) -> Any:
-    """The part of the entries that are zero."""
+    """The fraction of entries that are zero."""
     x = operand(value)
     return ops.mean(ops.astype(ops.equal(x, 0), "float32"))
 
 
 def _in_top_k(predictions: Any, targets: Any, k: int, name: str | None = None) -> Any:
-    """Whether the entry of each target is among the k largest of its row."""
+    """Whether each target's entry is among the k largest of its row."""
     x, at = operand(predictions, "f", "in_top_k"), operand(targets, "iu", "in_top_k")
     own = ops.take_along_axis(x, ops.expand_dims(at, axis=-1), axis=-1)
     return ops.less(ops.count_nonzero(ops.greater(x, own), axis=-1), int(k))
@@ -201,13 +201,13 @@ def _dropout(
     x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: Any = None,
     name: str | None = None, rate: Any = None,
 ) -> Any:
-    """x with entries set to 0 with a probability `rate` and the others divided by the rest of it.
+    """Dropout: sets entries to 0 with probability `rate` and scales the others by 1 / (1 - rate).
 
-    keep_prob    1 - rate; either may be a tensor of the graph
-    noise_shape  one decision for all entries along the axes on which it is 1
+    keep_prob    1 - rate; either may be a graph tensor
+    noise_shape  the shape of the mask; along axes of length 1, all entries share one decision
     """
     if (keep_prob is None) == (rate is None):
-        raise invalid("`dropout`", "one of `rate` and `keep_prob`",
+        raise invalid("`dropout`", "exactly one of `rate` and `keep_prob`",
                       "neither" if rate is None else "both")
     x = operand(x, "f", "dropout")
     kept = keep_prob if rate is None else 1 - rate

@@ -1,8 +1,8 @@
-"""Random numbers as operations: drawn anew each time the graph runs, and again from their seeds.
+"""Random operations: new samples on each run, reproducible from their seeds.
 
-Each operation has a stream of its own in each session. A stream begins from two seeds: the graph's
-(`set_random_seed`) and the operation's. With neither it is different each time; with the graph's
-alone, operations that are built in the same order draw the same numbers in every session.
+Each operation has its own stream in each session. Two seeds start a stream: the graph's
+(`set_random_seed`) and the operation's. Without either it differs each time; with only the graph's
+seed, operations that are built in the same order draw the same numbers in every session.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = [
 ]
 
 _GRAPH_SEED = 87654321
-"""Stands for the graph's seed where only the operation has one."""
+"""The graph seed used if only the operation has a seed."""
 
 
 class Stream:
-    """Where one operation's random numbers come from; a session keeps how far they got."""
+    """The random stream of one operation; the session stores its generator."""
 
     __slots__ = ("seeds",)
 
@@ -40,7 +40,7 @@ class Stream:
         self.seeds = seeds
 
     def generator(self, store: Any) -> Any:
-        """NumPy's generator of the stream in a session."""
+        """NumPy's generator for the stream in a session."""
         found = store.get(self)
         if found is None:
             entropy = None if self.seeds is None else [s % 2**64 for s in self.seeds]
@@ -49,7 +49,7 @@ class Stream:
 
 
 def set_random_seed(seed: Any) -> None:
-    """Give the graph that is open a seed, from which its random operations draw.
+    """Set the seed of the current graph, from which its random operations derive theirs.
 
     >>> import pullback.tf.v1 as tf
     >>> def draw():
@@ -63,7 +63,7 @@ def set_random_seed(seed: Any) -> None:
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """The two seeds of the next random operation, from the graph's and its own."""
+    """The graph seed and the operation seed of the next random operation."""
     graph = home()
     graph.draws += 1
     if graph.seed is None:
@@ -72,7 +72,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 
 
 def _drawn(store: Any, *values: Any, stream: Stream, draw: Any, shape: Any, dtype: Any) -> Any:
-    """The kernel of all of them."""
+    """The kernel shared by all random operations."""
     size = tuple(int(n) for n in numpy.asarray(shape).reshape(-1))
     return numpy.asarray(draw(stream.generator(store), *values, size, dtype))
 
@@ -90,7 +90,7 @@ def _noise(
     kind: str, draw: Callable[..., Any], size: Any, known: Any, dtype: Any, seed: Any,
     values: Any = (),
 ) -> Any:
-    """A tensor that an operation draws."""
+    """The tensor that a random operation draws."""
     seeds = get_seed(None if seed is None else int(raw(seed)))
     stream = Stream(None if seeds[1] is None else seeds)  # type: ignore[arg-type]
     return kind_call(RANDOM[kind], list(values), known, dtype, None, {
@@ -99,7 +99,7 @@ def _noise(
 
 
 def _known(size: Any) -> Any:
-    """What a graph knows of a shape: lengths, and None for those it computes."""
+    """The static shape of a size: lengths, and None for lengths that the graph computes."""
     if size.__class__ is Symbol:
         length = size.shape[0] if len(size.shape) == 1 else None
         return None if length is None else (None,) * length
@@ -126,7 +126,7 @@ def _truncated(generator: Any, size: Any, dtype: Any) -> Any:
 
 
 def _scaled(noise: Any, mean: Any, stddev: Any) -> Any:
-    """noise · stddev + mean, with no operation for what changes nothing."""
+    """noise · stddev + mean, skipping operations that change nothing."""
     if not (isinstance(stddev, (int, float)) and stddev == 1):
         noise = noise * stddev
     return noise if isinstance(mean, (int, float)) and mean == 0 else noise + mean
@@ -136,7 +136,7 @@ def _random_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Normal numbers, drawn anew each run; gradients reach `mean` and `stddev`."""
+    """Samples of a normal distribution, new on each run; gradients reach `mean` and `stddev`."""
     size = shape_of(shape)
     noise = _noise("random_standard_normal", _normals, size, _known(size), array_dtype(dtype), seed)
     return _scaled(noise, mean, stddev)
@@ -146,7 +146,7 @@ def _truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Normal numbers no further than two standard deviations from the mean, anew each run."""
+    """Normal samples, truncated to two standard deviations from the mean, new on each run."""
     size = shape_of(shape)
     noise = _noise("truncated_normal", _truncated, size, _known(size), array_dtype(dtype), seed)
     return _scaled(noise, mean, stddev)
@@ -156,11 +156,11 @@ def _random_uniform(
     shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Numbers from [minval, maxval), anew each run; integers need maxval, else it is 1."""
+    """Uniform samples from [minval, maxval), new on each run; integers require maxval."""
     size, wanted = shape_of(shape), array_dtype(dtype)
     if wanted.kind in "iu":
         if maxval is None:
-            raise ArgumentError("tf.random_uniform", "`maxval` for integers", "none")
+            raise ArgumentError("tf.random_uniform", "`maxval` for an integer dtype", "None")
         bounds = [operand(v) for v in (minval, maxval)]
         return _noise("random_uniform_int", _integers, size, _known(size), wanted, seed, bounds)
     noise = _noise("random_uniform", _uniforms, size, _known(size), wanted, seed)
@@ -173,7 +173,7 @@ def _integers(generator: Any, low: Any, high: Any, size: Any, dtype: Any) -> Any
 
 
 def _random_shuffle(value: Any, seed: Any = None, name: str | None = None) -> Any:
-    """The parts along the first axis in a random order, which no gradient goes through."""
+    """Shuffles a tensor along its first axis; no gradient flows through it."""
     x = operand(value)
     known = x._data.shape if isinstance(x._data.shape, OpenShape) else tuple(x._data.shape)
     return _noise("random_shuffle", lambda g, v, *_: g.permutation(v), (), known, x._data.dtype,
@@ -184,7 +184,7 @@ def _multinomial(
     logits: Any, num_samples: Any, seed: Any = None, name: str | None = None,
     output_dtype: Any = None,
 ) -> Any:
-    """So many draws for each row, of the position whose probability is softmax(logits)."""
+    """Samples class indices for each row, with probabilities softmax(logits)."""
     x, count = operand(logits, "f", "multinomial"), int(raw(num_samples))
     dtype = array_dtype("int64" if output_dtype is None else output_dtype)
 
@@ -196,7 +196,7 @@ def _multinomial(
 
 
 def _stateless(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Numbers that depend on the two seeds alone."""
+    """Samples that depend only on the seed (two ints)."""
 
     def call(shape: Any, seed: Any, dtype: Any = float32, name: str | None = None) -> Any:
         wanted = array_dtype(dtype)
@@ -204,7 +204,7 @@ def _stateless(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return _constant(function(numpy.random.default_rng(pair), shape_of(shape), wanted))
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Numbers that depend on the seed (two integers) alone."
+    call.__doc__ = "Samples that depend only on the seed (two ints)."
     return graphed(call, name)
 
 

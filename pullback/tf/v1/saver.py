@@ -1,4 +1,4 @@
-"""`tf.train.Saver`: variables of a session written to files, and read back; as safetensors."""
+"""`tf.train.Saver`: save a session's variables to safetensors files, and restore them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _ENDING = ".safetensors"
 
 
 class Saver:
-    """Writes and reads variables.
+    """Saves and restores variables.
 
-    var_list     variables, or {name in the file: variable}; all global variables when left out
-    max_to_keep  how many files stay; 0 or None for all
+    var_list     variables, or {name in the file: variable}; by default all global variables
+    max_to_keep  the number of files to keep; 0 or None for all
 
     >>> import tempfile
     >>> import pullback.tf.v1 as tf
@@ -55,16 +55,16 @@ class Saver:
         latest_filename: str | None = None, meta_graph_suffix: str = "meta",
         write_meta_graph: bool = True, write_state: bool = True, **ignored: Any,
     ) -> str:
-        """Write the values in a session to a file, and return the path for `restore`.
+        """Save the session's values to a file, and return the path for `restore`.
 
-        global_step  a number, or a variable or tensor of one, put behind the path
+        global_step  a number, variable or tensor, appended to the path
         """
         path = os.fspath(save_path)
         if global_step is not None:
             step = global_step if isinstance(global_step, int) else int(sess.run(global_step))
             path = f"{path}-{step}"
         if not Path(path).absolute().parent.is_dir():
-            raise ArgumentError("Saver.save", "a folder that is there", f"{Path(path).parent}")
+            raise ArgumentError("Saver.save", "an existing directory", f"{Path(path).parent}")
         names = list(self._variables)
         values = sess.run([self._variables[n] for n in names])
         save(dict(zip(names, values, strict=True)), path + _ENDING)
@@ -72,7 +72,7 @@ class Saver:
         return path
 
     def _note(self, path: str, state: str, write: bool) -> None:
-        """Remember a file as the last, and take the oldest away."""
+        """Record a file as the latest, and delete the oldest beyond max_to_keep."""
         self.last_checkpoints = [p for p in self.last_checkpoints if p != path] + [path]
         while self._limit and len(self.last_checkpoints) > self._limit:
             Path(self.last_checkpoints.pop(0) + _ENDING).unlink(missing_ok=True)
@@ -82,19 +82,19 @@ class Saver:
             (Path(path).absolute().parent / state).write_text(json.dumps(content, indent=1))
 
     def restore(self, sess: Any, save_path: str) -> None:
-        """Give the variables in a session the values of a file.
+        """Assign the values of a file to the variables in a session.
 
-        Raises `NotFoundError` for a variable that the file lacks, `ValueError` where there is no
-        file, and for a value of another shape.
+        Raises `NotFoundError` for a variable that the file lacks, and `ValueError` for a missing
+        file or a value of another shape.
         """
         if save_path is None or not checkpoint_exists(save_path):
-            raise ArgumentError("Saver.restore", "the path that save returned",
+            raise ArgumentError("Saver.restore", "a path that save returned",
                                 f"{save_path!r}, where there is no checkpoint")
         found = load(os.fspath(save_path) + _ENDING)
         missing = [n for n in self._variables if n not in found]
         if missing:
             raise not_found(f"Saver.restore of {os.fspath(save_path)!r}",
-                            f"variables {', '.join(missing)}", f"a file of {', '.join(found)}",
+                            f"variables {', '.join(missing)}", f"a file with {', '.join(found)}",
                             "name the variables of the file: Saver({name: variable})")
         for name, variable in self._variables.items():
             variable.load(found[name]._data, sess)
@@ -107,17 +107,17 @@ def _named(var_list: Any, allow_empty: bool) -> dict[str, Any]:
     found = dict(var_list) if given else {v.op.name: v for v in var_list}
     if not found and not allow_empty:
         raise ArgumentError("Saver", "variables to save", "none",
-                            "make the Saver after the variables")
+                            "create the Saver after the variables")
     return found
 
 
 def checkpoint_exists(checkpoint_prefix: str) -> bool:
-    """Whether a Saver wrote a file of this path."""
+    """True if a Saver file with this path exists."""
     return Path(os.fspath(checkpoint_prefix) + _ENDING).exists()
 
 
 def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -> str | None:
-    """The path of the last file that a Saver wrote into a folder, or None."""
+    """The path of the latest Saver file in a directory, or None."""
     state = Path(checkpoint_dir) / (latest_filename or "checkpoint")
     if not state.exists():
         return None
@@ -126,7 +126,7 @@ def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -
 
 
 def list_variables(ckpt_dir_or_file: str) -> list[tuple[str, list[int]]]:
-    """Name and shape of each variable in a file, or in the last one of a folder."""
+    """The name and shape of each variable in a file, or in the latest file of a directory."""
     path = ckpt_dir_or_file
     if Path(path).is_dir():
         path = latest_checkpoint(path) or path

@@ -1,4 +1,4 @@
-"""`tf.train`'s step counters, step sizes that fall, and moving averages."""
+"""`tf.train`: global step, learning-rate schedules, and moving averages."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ __all__ = [
 
 
 def get_global_step(graph: Any = None) -> Any:
-    """The variable that counts training steps, or None where a graph has none."""
+    """The global step variable (number of training steps), or None if the graph has none."""
     found = (graph or home()).get_collection(GraphKeys.GLOBAL_STEP)
     return found[0] if found else None
 
 
 def create_global_step(graph: Any = None) -> Any:
-    """A new variable that counts training steps.
+    """Creates the global step variable, which counts training steps.
 
-    Raises `ArgumentError` (a `ValueError`) where the graph has one.
+    Raises `ArgumentError` (a `ValueError`) if the graph already has one.
     """
     if get_global_step(graph) is not None:
         raise ArgumentError("create_global_step", "a graph without a global step",
-                            "one that has it", "use get_or_create_global_step")
+                            "a graph that already has one", "use get_or_create_global_step")
     chosen = graph or home()
     with opened(chosen), chosen.name_scope(None):
         return Variable(0, trainable=False, name="global_step", dtype="int64", collections=[
@@ -44,7 +44,7 @@ def create_global_step(graph: Any = None) -> Any:
 
 
 def get_or_create_global_step(graph: Any = None) -> Any:
-    """The variable that counts training steps, made where the graph has none.
+    """The global step variable; created if the graph has none.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default():
@@ -56,15 +56,15 @@ def get_or_create_global_step(graph: Any = None) -> Any:
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:
-    """How many training steps a session has done."""
+    """The number of training steps done in a session."""
     return int(sess.run(global_step_tensor))
 
 
-# Step sizes ---------------------------------------------------------------------------------
+# Learning rates -----------------------------------------------------------------------------
 
 
 def _part(step: Any, count: Any, staircase: bool, like: Any) -> Any:
-    """How many times `count` steps are over, in whole numbers if wanted."""
+    """step / count; rounded down if staircase."""
     part = ops.astype(operand(step), like) / count
     return ops.floor(part) if staircase else part
 
@@ -77,7 +77,7 @@ def _exponential_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
     staircase: bool = False, name: str | None = None,
 ) -> Any:
-    """learning_rate · decay_rate ^ (global_step / decay_steps)."""
+    """Exponential decay: learning_rate · decay_rate ^ (global_step / decay_steps)."""
     rate = _rate(learning_rate)
     return rate * _rate(decay_rate) ** _part(global_step, decay_steps, staircase, rate._data.dtype)
 
@@ -86,7 +86,7 @@ def _natural_exp_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
     staircase: bool = False, name: str | None = None,
 ) -> Any:
-    """learning_rate · exp(-decay_rate · global_step / decay_steps)."""
+    """Natural exponential decay: learning_rate · exp(-decay_rate · global_step / decay_steps)."""
     rate = _rate(learning_rate)
     part = _part(global_step, decay_steps, staircase, rate._data.dtype)
     return rate * ops.exp(part * -decay_rate)
@@ -96,7 +96,7 @@ def _inverse_time_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
     staircase: bool = False, name: str | None = None,
 ) -> Any:
-    """learning_rate / (1 + decay_rate · global_step / decay_steps)."""
+    """Inverse time decay: learning_rate / (1 + decay_rate · global_step / decay_steps)."""
     rate = _rate(learning_rate)
     part = _part(global_step, decay_steps, staircase, rate._data.dtype)
     return rate / (part * decay_rate + 1)
@@ -106,7 +106,7 @@ def _polynomial_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: float = 0.0001,
     power: float = 1.0, cycle: bool = False, name: str | None = None,
 ) -> Any:
-    """From learning_rate to end_learning_rate in decay_steps, along (1 - part) ^ power."""
+    """Polynomial decay to end_learning_rate: (1 - global_step / decay_steps) ^ power."""
     rate = _rate(learning_rate)
     step = ops.astype(operand(global_step), rate._data.dtype)
     if cycle:
@@ -120,7 +120,7 @@ def _cosine_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, alpha: float = 0.0,
     name: str | None = None,
 ) -> Any:
-    """From learning_rate to alpha · learning_rate in decay_steps, along a half cosine."""
+    """Cosine decay from learning_rate to alpha · learning_rate in decay_steps."""
     rate = _rate(learning_rate)
     step = ops.minimum(ops.astype(operand(global_step), rate._data.dtype), float(decay_steps))
     cosine = (ops.cos(step * (math.pi / decay_steps)) + 1) * 0.5
@@ -130,9 +130,9 @@ def _cosine_decay(
 def _piecewise_constant(
     x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
 ) -> Any:
-    """values[0] up to the first boundary, values[1] up to the second, and so on."""
+    """Piecewise constant: values[0] up to the first boundary, values[1] up to the second, …"""
     if len(boundaries) != len(values) - 1:
-        raise ArgumentError("piecewise_constant", "one boundary fewer than values",
+        raise ArgumentError("piecewise_constant", "len(values) - 1 boundaries",
                             f"{len(boundaries)} and {len(values)}")
     step = operand(x)
     found = as_tensor(values[0])
@@ -156,9 +156,9 @@ piecewise_constant = piecewise_constant_decay = _scheduled(_piecewise_constant, 
 
 
 class ExponentialMovingAverage:
-    """Averages of variables: shadow ← shadow - (1 - decay) · (shadow - variable).
+    """Moving averages of variables: shadow ← shadow - (1 - decay) · (shadow - variable).
 
-    num_updates  a counter, with which decay is min(decay, (1 + n) / (10 + n))
+    num_updates  a step counter n, which limits decay to (1 + n) / (10 + n)
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -181,11 +181,11 @@ class ExponentialMovingAverage:
 
     @property
     def name(self) -> str:
-        """Its name, with which those of the averages end."""
+        """The name, which is the suffix of the averages' names."""
         return self._name
 
     def apply(self, var_list: Sequence[Any] | None = None) -> Any:
-        """The operation that brings the averages up to date; makes them the first time."""
+        """The operation that updates the averages; creates them on the first call."""
         found = trainable_variables() if var_list is None else list(var_list)
         graph = graph_for(found)
         with opened(graph):
@@ -216,7 +216,7 @@ class ExponentialMovingAverage:
         return ops.minimum((count + 1) / (count + 10), self._decay)
 
     def average(self, var: Any) -> Any:
-        """The average of a variable, a variable; None where none is kept."""
+        """The variable that holds the average of a variable; None if there is none."""
         return self._averages.get(var)
 
     def average_name(self, var: Any) -> str:
@@ -224,7 +224,7 @@ class ExponentialMovingAverage:
         return f"{var.op.name}/{self._name}"
 
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
-        """{name of the average: variable}, for a Saver that reads averages into variables."""
+        """{name of the average: variable}, for a Saver that restores averages into variables."""
         found = {self.average_name(v): v for v in self._averages}
         kept = {id(v) for v in (*self._averages, *self._averages.values())}
         for v in home().get_collection(GraphKeys.GLOBAL_VARIABLES):

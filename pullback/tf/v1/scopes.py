@@ -1,4 +1,4 @@
-"""`tf.variable_scope` and `tf.get_variable`: variables shared by their names."""
+"""`tf.variable_scope` and `tf.get_variable`: variables shared by name."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class _Reuse:
 
 
 AUTO_REUSE = _Reuse()
-"""`reuse` for variables that are made the first time, and taken from then on."""
+"""`reuse` mode: create a variable on first use, and share it afterwards."""
 
 
 def no_regularizer(_: Any) -> None:
-    """A regularizer that adds nothing."""
+    """A regularizer that adds no loss."""
 
 
 class VariableScope:
-    """What `get_variable` goes by: a beginning of names, and what is left out there.
+    """The state of a variable scope: the name prefix and the defaults of `get_variable`.
 
-    name      the beginning of names, without the slash
-    reuse     False, True (variables must be there) or AUTO_REUSE
+    name      the name prefix, without the slash
+    reuse     False, True (variables must exist) or AUTO_REUSE
     """
 
     def __init__(
@@ -53,41 +53,41 @@ class VariableScope:
         self.original_name_scope, self.custom_getter = name_scope, custom_getter
 
     def reuse_variables(self) -> None:
-        """From now on, variables of this scope must be there already."""
+        """From now on, variables of this scope must already exist."""
         self.reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
-        """What variables start with that are given no initializer."""
+        """Set the default initializer."""
         self.initializer = initializer
 
     def set_regularizer(self, regularizer: Any) -> None:
-        """What regularizes variables that are given no regularizer."""
+        """Set the default regularizer."""
         self.regularizer = regularizer
 
     def set_dtype(self, dtype: Any) -> None:
-        """The dtype of variables that are given none."""
+        """Set the default dtype."""
         self.dtype = as_dtype(dtype)
 
     def set_custom_getter(self, custom_getter: Any) -> None:
-        """A function that stands in for `get_variable`."""
+        """Set a function that wraps `get_variable`."""
         self.custom_getter = custom_getter
 
     def get_collection(self, name: str) -> list[Any]:
-        """What is in a collection under this scope's name."""
+        """The values in a collection, filtered by this scope's name."""
         scope = self.name + "/" if self.name else ""
         return list(home().get_collection(name, scope))
 
     def global_variables(self) -> list[Any]:
-        """The global variables under this scope's name."""
+        """The global variables in this scope."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
     def trainable_variables(self) -> list[Any]:
-        """The trainable variables under this scope's name."""
+        """The trainable variables in this scope."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
 
 def get_variable_scope() -> VariableScope:
-    """The variable scope that is open in the graph that is open."""
+    """The current variable scope of the current graph."""
     graph = home()
     if graph.variable_scope is None:
         graph.variable_scope = VariableScope(False)
@@ -96,11 +96,11 @@ def get_variable_scope() -> VariableScope:
 
 
 class variable_scope:
-    """A block in which `get_variable` makes and finds variables under a name.
+    """A context manager in which `get_variable` creates and shares variables under a prefix.
 
-    name_or_scope  a name, put behind the open scope's, or a VariableScope, taken as it is
-    default_name   used, made unique, where `name_or_scope` is None
-    reuse          None: as around it; True: variables must be there; AUTO_REUSE: either
+    name_or_scope  a name, appended to the current scope's, or a VariableScope, used as it is
+    default_name   used, and made unique, if `name_or_scope` is None
+    reuse          None: inherit; True: variables must exist; AUTO_REUSE: create or share
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default():
@@ -118,9 +118,9 @@ class variable_scope:
         use_resource: Any = None, constraint: Any = None, auxiliary_name_scope: bool = True,
     ) -> None:
         if name_or_scope is None and default_name is None:
-            raise ArgumentTypeError("variable_scope", "a name, or a default name", "neither")
+            raise ArgumentTypeError("variable_scope", "name_or_scope or default_name", "neither")
         if name_or_scope is None and reuse is True:
-            raise ArgumentError("variable_scope", "a name, where reuse=True", "a default name only")
+            raise ArgumentError("variable_scope", "name_or_scope, for reuse=True", "default_name")
         self._given, self._default, self._values = name_or_scope, default_name, values
         self._reuse, self._named = reuse, auxiliary_name_scope
         self._changes = {
@@ -131,7 +131,7 @@ class variable_scope:
 
     def __enter__(self) -> VariableScope:
         graph = home()
-        block = opened(get_default_graph())  # that of a branch, where one is built
+        block = opened(get_default_graph())  # the graph of a branch, if one is being built
         block.__enter__()
         outer = get_variable_scope()
         given = self._given
@@ -168,7 +168,7 @@ class variable_scope:
 
 
 def _unique(graph: Any, outer: str, name: Any) -> str:
-    """A name under which no scope was opened yet."""
+    """A name under which no scope has been opened."""
     used = graph.scope_names
     whole = f"{outer}/{name}"
     count, found = 0, name
@@ -181,7 +181,7 @@ def _unique(graph: Any, outer: str, name: Any) -> str:
 
 def variable_op_scope(values: Any, name_or_scope: Any, default_name: Any = None,
                       **how: Any) -> variable_scope:
-    """`variable_scope` with its arguments in an older order."""
+    """`variable_scope` with its older argument order."""
     return variable_scope(name_or_scope, default_name, values, **how)
 
 
@@ -192,13 +192,13 @@ def get_variable(
     use_resource: Any = None, custom_getter: Any = None, constraint: Any = None,
     synchronization: Any = None, aggregation: Any = None,
 ) -> Any:
-    """The variable of a name in the open variable scope: a new one, or the one that is there.
+    """Gets the existing variable with this name in the current scope, or creates one.
 
-    initializer  called with shape and dtype, or a value; glorot_uniform when left out
-    regularizer  a function of the variable; what it returns is added to REGULARIZATION_LOSSES
+    initializer  called with shape and dtype, or a value; glorot_uniform by default
+    regularizer  a function of the variable; its result is added to REGULARIZATION_LOSSES
 
-    Raises `ArgumentError` (a `ValueError`) for one that is there and is not to be reused, one that
-    is not there and is to be, and for another shape or dtype than that of the one that is there.
+    Raises `ArgumentError` (a `ValueError`) if the variable exists and reuse is off, if it does not
+    exist and reuse=True, or if it has another shape or dtype.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default():
@@ -223,17 +223,17 @@ def _got(
     regularizer: Any = None, trainable: Any = None, collections: Any = None,
     validate_shape: bool = True, constraint: Any = None, **ignored: Any,
 ) -> Any:
-    """The variable of a whole name."""
+    """The variable with a full name."""
     graph, scope = home(), get_variable_scope()
     known = graph.shared.get(name)
     if known is not None:
         if not scope.reuse:
-            _refuse(name, "a new name", f"one that exists already, made at {known.op.line}",
+            _refuse(name, "a new name", f"an existing variable, created at {known.op.line}",
                     "set reuse=True or reuse=tf.AUTO_REUSE in variable_scope")
         _check_same(known, name, shape, dtype)
         return known
     if scope.reuse is True:
-        _refuse(name, "the name of a variable made with get_variable", "one that does not exist",
+        _refuse(name, "a variable created with get_variable", "no such variable",
                 "set reuse=tf.AUTO_REUSE in variable_scope")
     start = _start(name, shape, scope.dtype if dtype is None else as_dtype(dtype), dtype,
                    scope.initializer if initializer is None else initializer)
@@ -247,10 +247,10 @@ def _got(
 
 
 def _start(name: str, shape: Any, dtype: Any, asked: Any, initializer: Any) -> tuple[Any, Any]:
-    """The initial value, or a function that returns it, and the dtype."""
+    """The initial value, or a function that returns it; and the dtype."""
     if initializer is not None and not callable(initializer):
         if shape is not None:
-            _refuse(name, "no shape, since the initializer is a value", f"shape {shape}")
+            _refuse(name, "no shape: the initializer is a value", f"shape {shape}")
         if isinstance(initializer, CoreTensor):
             return initializer, None
         return array_of(initializer, None if asked is None else dtype.dtype), None
@@ -258,7 +258,7 @@ def _start(name: str, shape: Any, dtype: Any, asked: Any, initializer: Any) -> t
         _refuse(name, "a shape", "none")
     size = TensorShape(shape)
     if not size.is_fully_defined():
-        _refuse(name, "a shape that is known", f"{size}")
+        _refuse(name, "a fully defined shape", f"{size}")
     if initializer is None:
         initializer = (
             _initializers.GlorotUniform() if dtype.is_floating else _initializers.Zeros()
@@ -271,9 +271,9 @@ def _start(name: str, shape: Any, dtype: Any, asked: Any, initializer: Any) -> t
 
 def _check_same(known: Any, name: str, shape: Any, dtype: Any) -> None:
     if shape is not None and not TensorShape(shape).is_compatible_with(known.shape):
-        _refuse(name, f"shape {known.shape}, as it has", f"shape {TensorShape(shape)}")
+        _refuse(name, f"its shape {known.shape}", f"shape {TensorShape(shape)}")
     if dtype is not None and as_dtype(dtype) != known.dtype:
-        _refuse(name, f"dtype {known.dtype.name}, as it has", f"dtype {as_dtype(dtype).name}")
+        _refuse(name, f"its dtype {known.dtype.name}", f"dtype {as_dtype(dtype).name}")
 
 
 def _regularize(graph: Any, variable: Any, regularizer: Any) -> None:
@@ -290,7 +290,7 @@ def _refuse(name: str, expected: str, got: str, fix: str = "") -> NoReturn:
 
 
 def get_local_variable(name: str, shape: Any = None, **how: Any) -> Any:
-    """`get_variable` of one that is not trained and is in LOCAL_VARIABLES."""
+    """`get_variable` for a variable that is not trainable and is in LOCAL_VARIABLES."""
     how.pop("trainable", None)
     collections = [*(how.pop("collections", None) or ()), GraphKeys.LOCAL_VARIABLES]
     return get_variable(name, shape, trainable=False, collections=collections, **how)

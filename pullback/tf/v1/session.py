@@ -16,7 +16,7 @@ __all__ = ["InteractiveSession", "Session", "get_default_session"]
 
 
 class _Running:
-    """What both sorts of sessions do in TensorFlow's way."""
+    """Behaviour shared by both kinds of session, as in TensorFlow."""
 
     def _graph(self) -> Any:
         return get_default_graph()
@@ -25,11 +25,11 @@ class _Running:
         self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None,
         run_metadata: Any = None,
     ) -> Any:
-        """The values of tensors and variables, in any nesting; None for operations, which are run.
+        """Runs the graph; returns the values of tensors and variables, and None for operations.
 
         Raises `FailedPreconditionError` for a variable without a value, `InvalidArgumentError` for
-        a placeholder that is not fed and for values that an operation cannot take, `ValueError` for
-        a feed of another shape, `RuntimeError` once the session is closed.
+        a placeholder that is not fed and for values that an operation does not accept, `ValueError`
+        for a feed of another shape, `RuntimeError` if the session is closed.
         """
         if feed_dict is not None and not isinstance(feed_dict, Mapping):
             raise ArgumentTypeError("`feed_dict` of Session.run", "a mapping {tensor: value}",
@@ -44,15 +44,15 @@ class _Running:
             raise found from error
 
     def list_devices(self) -> list[Any]:
-        """Nothing: a graph runs where its arrays are."""
+        """An empty list: a graph runs where its arrays are."""
         return []
 
 
 class Session(_Running, CoreSession):
-    """Computes tensors of a graph, and keeps the values of its variables.
+    """Runs a graph, and stores the values of its variables.
 
-    target, config  taken and without effect
-    graph           the one to run; the default one when left out
+    target, config  accepted and ignored
+    graph           the graph to run; by default the default graph
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -63,4 +63,4 @@ class Session(_Running, CoreSession):
 
 
 class InteractiveSession(_Running, CoreInteractive):
-    """A session that is the default one from now on, until it is closed."""
+    """A session that is the default session until it is closed."""

@@ -1,4 +1,4 @@
-"""What programs for TensorFlow 1 say about how to run: taken, and mostly without effect."""
+"""Configuration of TensorFlow 1 programs: accepted, mostly without effect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
 
 
 class _Options:
-    """Holds what it is given."""
+    """Stores its keyword arguments."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
@@ -33,41 +33,41 @@ class _Options:
 
 
 class ConfigProto(_Options):
-    """How a session is to run; without effect."""
+    """Session configuration; without effect."""
 
 
 class GPUOptions(_Options):
-    """How a graphics card is to be used; without effect."""
+    """GPU options; without effect."""
 
 
 class GraphOptions(_Options):
-    """How a graph is to be changed before it runs; without effect."""
+    """Graph options; without effect."""
 
 
 class OptimizerOptions(_Options):
-    """How a graph is to be optimised; without effect."""
+    """Graph optimizer options; without effect."""
 
     L0, L1 = -1, 0
     OFF, DEFAULT, ON_1, ON_2 = -1, 0, 1, 2
 
 
 class RunOptions(_Options):
-    """How a run is to be watched; without effect."""
+    """Run options; without effect."""
 
     NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = 0, 1, 2, 3
 
 
 class RunMetadata(_Options):
-    """What a run would have said of itself: nothing."""
+    """Run metadata; always empty."""
 
 
 def disable_v2_behavior() -> None:
-    """As TensorFlow 1: entries of shapes are Dimensions from now on."""
+    """TensorFlow 1 behaviour: entries of shapes are Dimensions from now on."""
     use_dimensions(True)
 
 
 def enable_v2_behavior() -> None:
-    """Entries of shapes are numbers and None from now on."""
+    """TensorFlow 2 behaviour: entries of shapes are ints and None from now on."""
     use_dimensions(False)
 
 
@@ -75,7 +75,7 @@ disable_v2_tensorshape, enable_v2_tensorshape = disable_v2_behavior, enable_v2_b
 
 
 def executing_eagerly() -> bool:
-    """False: here operations are built, and run by sessions.
+    """False: in this module operations are built, and sessions run them.
 
     >>> executing_eagerly()
     False
@@ -89,7 +89,7 @@ def resource_variables_enabled() -> bool:
 
 
 def control_flow_v2_enabled() -> bool:
-    """True: a choice or a loop is one operation."""
+    """True: a branch or a loop is one operation."""
     return True
 
 
@@ -98,7 +98,7 @@ def _without_effect(name: str) -> Any:
         return None
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Taken and without effect."
+    call.__doc__ = "Accepted and ignored."
     return call
 
 

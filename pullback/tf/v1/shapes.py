@@ -1,4 +1,4 @@
-"""`tf.Dimension` and the two ways that shapes hold lengths: as numbers, or as Dimensions."""
+"""`tf.Dimension`, and whether shapes hold lengths as ints or as Dimensions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Dimension", "TensorShape", "dimension_at_index", "dimension_value"]
 
 
 class Dimension:
-    """A length of an axis, which may not be known; arithmetic with one that is not gives such.
+    """The length of an axis, or an unknown length; arithmetic with it gives unknown lengths.
 
     >>> Dimension(3) + 2, Dimension(3) * None, Dimension(3).value
     (Dimension(5), Dimension(None), 3)
@@ -31,7 +31,7 @@ class Dimension:
         return "?" if self.value is None else str(self.value)
 
     def __int__(self) -> int:
-        return int(self.value)  # type: ignore[arg-type]  # TypeError where it is not known
+        return int(self.value)  # type: ignore[arg-type]  # TypeError if it is unknown
 
     __index__ = __int__
 
@@ -57,16 +57,16 @@ class Dimension:
         return _compared(self, other, lambda a, b: a >= b)
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether both may be one length."""
+        """True if both may be the same length."""
         return self.value is None or Dimension(other).value in (None, self.value)
 
     def merge_with(self, other: Any) -> Dimension:
-        """The one of the two that is known."""
+        """The known one of the two."""
         return Dimension(other) if self.value is None else self
 
 
 def _compared(x: Dimension, y: Any, holds: Callable[[Any, Any], bool]) -> Any:
-    """A comparison; None where one of the two is not known."""
+    """A comparison; None if either is unknown."""
     try:
         other = Dimension(y).value
     except (TypeError, ValueError):
@@ -96,12 +96,12 @@ _dimensions = [False]
 
 
 def use_dimensions(wanted: bool) -> None:
-    """Whether the entries of shapes are Dimensions, as in TensorFlow 1, or numbers and None."""
+    """Set whether entries of shapes are Dimensions, as in TensorFlow 1, or ints and None."""
     _dimensions[0] = wanted
 
 
 class TensorShape(PlainShape):
-    """A shape whose entries are Dimensions; a list of it holds numbers and None."""
+    """A shape whose entries are Dimensions; `as_list` returns ints and None."""
 
     __slots__ = ()
 
@@ -116,7 +116,7 @@ class TensorShape(PlainShape):
 
 
 def shape_of_symbol(symbol: Any) -> PlainShape:
-    """The shape of a tensor of a graph, in the way that is in force."""
+    """The shape of a graph tensor, in the current form of entries."""
     shape = shape_known(symbol.shape)
     if not _dimensions[0] or shape.rank is None:
         return shape
@@ -124,7 +124,7 @@ def shape_of_symbol(symbol: Any) -> PlainShape:
 
 
 def dimension_value(dimension: Any) -> int | None:
-    """The number of a Dimension, or of a number itself.
+    """The value of a Dimension; an int is returned unchanged.
 
     >>> dimension_value(Dimension(2)), dimension_value(2)
     (2, 2)
@@ -133,5 +133,5 @@ def dimension_value(dimension: Any) -> int | None:
 
 
 def dimension_at_index(shape: Any, index: int) -> Dimension:
-    """A length of a shape as a Dimension; of a shape of which nothing is known, such a one."""
+    """One length of a shape as a Dimension; unknown if the shape is unknown."""
     return Dimension(None if shape.rank is None else shape[index])

@@ -1,4 +1,4 @@
-"""`tf.Tensor` of a graph: TensorFlow's members, strict operators, no value until it is run."""
+"""`tf.Tensor` of a graph: TensorFlow's attributes and strict operators; no value until it runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PLAIN = {
 
 
 def _named(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """An operator whose operation is called `add` where that of the function is `Add`."""
+    """An operator whose operation is called `add` where the function's is called `Add`."""
 
     def method(self: Any, other: Any) -> Any:
         return _called(self.graph, name, lambda: function(self, other))
@@ -36,7 +36,7 @@ def _named(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any
 
 
 def _called(graph: Any, name: str, build: Callable[[], Any]) -> Any:
-    """The tensor that a function builds, by an operation that is called by a name."""
+    """The tensor that a function builds, with a name for its operation."""
     start = len(graph.operations)
     made = build()
     operation = made._data.operation
@@ -50,28 +50,28 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
 
 
 def _in_the_library() -> bool:
-    """Whether the caller of the one that asks is a file of this library."""
+    """True if the caller's caller is a file of this library."""
     return str(sys._getframe(2).f_globals.get("__name__", "")).startswith("pullback.")
 
 
 class GraphMembers(Valueless, Symbolic, Members):
-    """What tensors and variables of a graph have in common."""
+    """Members shared by graph tensors and graph variables."""
 
     __slots__ = ()
 
     @property
     def shape(self) -> TensorShape:
-        """The lengths of the axes, None where one is not known before the graph runs."""
+        """The static shape: None for a length that is unknown before the graph runs."""
         return _shapes.shape_of_symbol(self._data)
 
     def get_shape(self) -> TensorShape:
-        """The lengths of the axes, None where one is not known before the graph runs."""
+        """The static shape: None for a length that is unknown before the graph runs."""
         return self.shape
 
     def set_shape(self, shape: Any) -> None:
-        """Take note of lengths that are known.
+        """Refine the static shape with known lengths.
 
-        Raises `ShapeError` (a `ValueError`) where they contradict what is known.
+        Raises `ShapeError` (a `ValueError`) if they contradict it.
         """
         given = TensorShape(shape)
         symbol = self._data
@@ -80,14 +80,14 @@ class GraphMembers(Valueless, Symbolic, Members):
 
     @property
     def device(self) -> str:
-        """Nothing: a graph runs where its arrays are."""
+        """An empty string: a graph runs where its arrays are."""
         return ""
 
-    # A graph's tensors are told apart by what they are, so that they can be keys of feeds.
+    # Graph tensors compare by identity, so that they can be keys of a feed_dict.
     def __hash__(self) -> int:
         return id(self)
 
-    # Rules of the library compare entries, in graphs too.
+    # The library's own rules compare entries, also in graphs.
     def __eq__(self, other: Any) -> Any:
         return strict.equal(self, other) if _in_the_library() else self is other
 
@@ -116,8 +116,8 @@ class GraphMembers(Valueless, Symbolic, Members):
 
     def _no_value(self, what: str) -> NoReturn:
         raise SymbolError(
-            f"{what} of {self.name!r}", "a value", "a tensor of a graph, which has none until it "
-            "is run", "use tf.cond, tf.where or tf.while_loop in the graph, or take the value "
+            f"{what} of {self.name!r}", "a value", "a graph tensor, which has none until the "
+            "graph runs", "use tf.cond, tf.where or tf.while_loop in the graph, or use the value "
             "that Session.run or eval() returns",
         )
 
@@ -144,21 +144,21 @@ class GraphMembers(Valueless, Symbolic, Members):
 
     def __iter__(self) -> Iterator[Any]:
         raise SymbolError(
-            f"iteration over {self.name!r}", "a sequence", "a tensor of a graph",
+            f"iteration over {self.name!r}", "a sequence", "a graph tensor",
             "use tf.unstack, tf.split or tf.map_fn",
         )
 
     def item(self) -> Any:
-        """An error: a tensor of a graph has no value until it is run."""
+        """Raises an error: a graph tensor has no value until the graph runs."""
         self._no_value(".item()")
 
     def tolist(self) -> Any:
-        """An error: a tensor of a graph has no value until it is run."""
+        """Raises an error: a graph tensor has no value until the graph runs."""
         self._no_value(".tolist()")
 
 
 class Tensor(GraphMembers, EagerTensor):
-    """A tensor of a graph.
+    """A symbolic tensor of a graph.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default():
@@ -173,7 +173,7 @@ class Tensor(GraphMembers, EagerTensor):
 
     @property
     def value_index(self) -> int:
-        """Which of its operation's outputs it is."""
+        """The index of this tensor among its operation's outputs."""
         return int(self._data.index)
 
 
@@ -181,7 +181,7 @@ Tensor._out = Tensor
 
 
 def in_graph(graph: Any, value: Any, name: str | None = None) -> Any:
-    """What a function of the other door returned, as a tensor of a graph."""
+    """Convert the result of a TensorFlow 2 front-end function to a graph tensor."""
     if not isinstance(value, CoreTensor) or isinstance(value, Symbolic):
         if isinstance(value, Tensor) and value._data.__class__ is not Symbol:
             return graph.tensor(graph.constant(value._data, name))

@@ -1,4 +1,4 @@
-"""`tf.TensorArray` in graphs: the list of tensors that loops write to, on a graph's tensors."""
+"""`tf.TensorArray` in graphs: a list of graph tensors that loops write to."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["TensorArray"]
 
 
 class TensorArray(EagerTensorArray):
-    """Tensors of one dtype, written once each, in any order; see `pullback.tf.TensorArray`.
+    """A list of tensors of one dtype, each written once; see `pullback.tf.TensorArray`.
 
-    `write` returns another array, so always write `ta = ta.write(…)`.
+    `write` returns a new array, so always write `ta = ta.write(…)`.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -33,24 +33,24 @@ class TensorArray(EagerTensorArray):
         return _built(super().size, name)
 
     def read(self, index: Any, name: str | None = None) -> Any:
-        """The tensor in a place; see `pullback.tf.TensorArray.read`."""
+        """The tensor at an index; see `pullback.tf.TensorArray.read`."""
         return _built(super().read, index, name)
 
     def stack(self, name: str | None = None) -> Any:
-        """All entries in one tensor, along a new first axis."""
+        """All entries stacked along a new first axis."""
         return _built(super().stack, name)
 
     def gather(self, indices: Any, name: str | None = None) -> Any:
-        """The entries in some places, along a new first axis."""
+        """The entries at the given indices, stacked along a new first axis."""
         return _built(super().gather, indices, name)
 
     def concat(self, name: str | None = None) -> Any:
-        """All entries, one after the other along their first axis."""
+        """All entries, concatenated along their first axis."""
         return _built(super().concat, name)
 
 
 def _built(method: Any, *args: Any) -> Any:
-    """What a method builds, as a tensor of the graph that is open, or else of the default one."""
+    """Call a method in the current graph, else in the default one."""
     graph = get_default_graph()
     with opened(graph):
         return in_graph(graph, method(*args))

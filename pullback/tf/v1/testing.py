@@ -1,4 +1,4 @@
-"""`tf.test`: gradients compared with differences."""
+"""`tf.test`: gradients compared with finite differences."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def compute_gradient(
     x: Any, x_shape: Any, y: Any, y_shape: Any, x_init_value: Any = None, delta: float = 1e-3,
     init_targets: Any = None, extra_feed_dict: Any = None,
 ) -> Any:
-    """The Jacobian of y in x twice: by the graph's gradients, and by central differences.
+    """The Jacobian of y with respect to x, computed from gradients and from central differences.
 
-    Both have a row for each entry of x and a column for each of y. Runs in the default session;
-    for a list of x's (with their shapes and values), a list of such pairs.
+    Both have one row per entry of x and one column per entry of y. Runs in the default session;
+    a list of x's (with their shapes and values) gives a list of such pairs.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session():
@@ -35,7 +35,7 @@ def compute_gradient(
     session = get_default_session()
     if session is None:
         raise ArgumentError("compute_gradient", "a default session", "none",
-                            "put it inside `with tf.Session():`")
+                            "call it inside `with tf.Session():`")
     for target in _listed(init_targets):
         session.run(target)
     xs = x if isinstance(x, list) else [x]
@@ -58,7 +58,7 @@ def _listed(value: Any) -> list[Any]:
 def _both(
     session: Any, x: Any, y: Any, y_shape: tuple[int, ...], feeds: Any, delta: float
 ) -> tuple[Any, Any]:
-    """The Jacobian by gradients and by differences."""
+    """The Jacobian from gradients and from differences."""
     start = feeds[x]
     shape = (start.size, int(numpy.prod(y_shape, dtype=int)))
     exact, near = numpy.zeros(shape, start.dtype), numpy.zeros(shape, start.dtype)
@@ -87,7 +87,7 @@ def compute_gradient_error(
     x: Any, x_shape: Any, y: Any, y_shape: Any, x_init_value: Any = None, delta: float = 1e-3,
     init_targets: Any = None, extra_feed_dict: Any = None,
 ) -> float:
-    """The largest difference between gradients and differences; see `compute_gradient`."""
+    """The largest difference between both Jacobians; see `compute_gradient`."""
     found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets,
                              extra_feed_dict)
     pairs = found if isinstance(found, list) else [found]

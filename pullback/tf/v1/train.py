@@ -1,4 +1,4 @@
-"""`tf.train`: optimizers, step sizes, moving averages, and saving."""
+"""`tf.train`: optimizers, learning-rate schedules, moving averages, and saving."""
 
 from __future__ import annotations
 

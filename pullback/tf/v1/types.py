@@ -1,4 +1,4 @@
-"""Types of operations: TensorFlow's names for the core's operations, and back."""
+"""Operation types: TensorFlow's names for the core's operations, and the inverse mapping."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMED = {
     "variable": "VarHandleOp", "no_op": "NoOp", "roll": "Roll", "shape": "Shape",
     "numpy_function": "PyFunc", "full_like": "Fill", "silu": "Silu", "pad": "PadV2",
 }
-"""Name of the core -> type of TensorFlow, where this is not the same in CamelCase."""
+"""Core name -> TensorFlow type, where it is not the CamelCase form of the name."""
 
 _ALSO = {
     "Add": "add", "Div": "divide", "Select": "where", "Gather": "take", "Inv": "reciprocal",
@@ -34,13 +34,13 @@ _ALSO = {
     "LogSoftmax": "log_softmax", "PyFunc": "numpy_function",
     "PyFuncStateless": "numpy_function",
 }
-"""Further types that stand for the core's operations."""
+"""Additional TensorFlow types for the core's operations."""
 
 _types: dict[str, str] = dict(_NAMED)
 
 
 def type_of(name: str) -> str:
-    """The type of operations that the core has under a name.
+    """The TensorFlow operation type for a core operation name.
 
     >>> type_of("multiply"), type_of("all"), type_of("expand_dims")
     ('Mul', 'All', 'ExpandDims')
@@ -52,7 +52,7 @@ def type_of(name: str) -> str:
 
 
 def operation_of(type_name: Any) -> Any:
-    """The core's name of the operation of a type; what is no text is handed through.
+    """The core's name for an operation type; values that are not strings are returned unchanged.
 
     Raises `UnknownNameError` for a type that no operation here has.
 
@@ -66,12 +66,12 @@ def operation_of(type_name: Any) -> Any:
     known = {type_of(name): name for name in OPS}
     if type_name not in known:
         raise UnknownNameError(
-            f"operation type {type_name!r}", "the type of an operation that has a gradient here",
-            "no such", suggestion(type_name, [*known, *_ALSO]),
+            f"operation type {type_name!r}", "an operation type that has a gradient here",
+            "an unknown type", suggestion(type_name, [*known, *_ALSO]),
         )
     return known[type_name]
 
 
 def is_type(name: str) -> bool:
-    """Whether a name is the type of an operation."""
+    """True if a name is an operation type."""
     return name in _ALSO or name in {type_of(n) for n in OPS}

@@ -1,4 +1,4 @@
-"""`tf.Variable` of a graph: its value lives in sessions."""
+"""`tf.Variable` of a graph: sessions store its value."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ IS_SET.stored = True
 
 
 class Variable(GraphMembers, GraphVariable):
-    """A value that sessions keep and operations of a graph change.
+    """A variable whose value each session stores and graph operations change.
 
-    initial_value  what `tf.constant` takes, a tensor, or a function that returns one
+    initial_value  a value for `tf.constant`, a tensor, or a function that returns one
     trainable      whether optimizers change it
-    collections    names of collections to be in; GLOBAL_VARIABLES when left out
+    collections    names of the collections to add it to; GLOBAL_VARIABLES by default
 
     `caching_device`, `variable_def`, `import_scope`, `use_resource`, `synchronization` and
-    `aggregation` are taken and change nothing.
+    `aggregation` are accepted and ignored.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -62,7 +62,7 @@ class Variable(GraphMembers, GraphVariable):
         synchronization: Any = None, aggregation: Any = None, shape: Any = None,
     ) -> None:
         if initial_value is None:
-            raise ArgumentError("tf.Variable", "an initial value", "none")
+            raise ArgumentError("tf.Variable", "an initial value", "None")
         graph = home()
         wanted = array_dtype(dtype)
         trains = trainable is not False
@@ -81,7 +81,7 @@ class Variable(GraphMembers, GraphVariable):
         self.leave(get_default_graph(), graph)
 
     def leave(self, inner: Any, graph: Any) -> None:
-        """Count, for derivatives, as made before the branch or loop in whose function it is."""
+        """Treat it, in derivatives, as created outside the branch or loop function."""
         while self._leaf is not None and inner is not graph:
             self._leaf.born = min(self._leaf.born, inner.start)
             inner = inner.outer
@@ -93,30 +93,30 @@ class Variable(GraphMembers, GraphVariable):
 
     @property
     def op(self) -> Any:
-        """The operation that stands for it, which has its name and computes nothing."""
+        """The operation that represents it; it has its name and computes nothing."""
         return self._handle
 
     @property
     def name(self) -> str:
-        """Its name and `:0`."""
+        """The name followed by `:0`."""
         return f"{self.cell.label}:0"
 
     @property
     def initial_shape(self) -> TensorShape:
-        """The shape of the value it starts with."""
+        """The shape of the initial value."""
         return self.shape
 
     @property
     def initializer_value(self) -> Any:
-        """The value it starts with."""
+        """The initial value."""
         return self.initial_value
 
     def initialized_value(self) -> Any:
-        """Its value, or the one it starts with where it has none yet: that, here."""
+        """The initial value, which an initialized variable starts with."""
         return self.initial_value
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Its value in a session, the default one if none is given: `v.eval(session)`."""
+        """The value in a session, by default the default session: `v.eval(session)`."""
         if session is None and feed_dict is not None and not isinstance(feed_dict, Mapping):
             feed_dict, session = None, feed_dict
         return super().eval(feed_dict, session)
@@ -129,11 +129,11 @@ class Variable(GraphMembers, GraphVariable):
             return super()._assigned(value, operation, name)
 
     def is_initialized(self) -> Any:
-        """Whether it has a value, as a tensor of the graph."""
+        """Whether it has a value, as a graph tensor."""
         return is_variable_initialized(self)
 
     def count_up_to(self, limit: Any) -> Any:
-        """The value before an addition of one."""
+        """The value before an increment by one."""
         before = self.value()
         with self.graph.control_dependencies([before]):
             self.assign_add(1)
@@ -147,11 +147,11 @@ class Variable(GraphMembers, GraphVariable):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         raise ArgumentError("copy.deepcopy of a variable", "tf.Variable(v.initialized_value())",
-                            "a copy of one of a graph")
+                            "a copy of a graph variable")
 
 
 def _initial(graph: Any, value: Any, dtype: Any) -> Any:
-    """An initial value as a tensor of a graph."""
+    """An initial value as a graph tensor."""
     with graph.name_scope("Initializer"):
         if callable(value) and not isinstance(value, CoreTensor):
             value = value()
@@ -162,7 +162,7 @@ def _initial(graph: Any, value: Any, dtype: Any) -> Any:
 
 
 def is_float(variable: Any) -> bool:
-    """Whether a variable holds numbers that have derivatives."""
+    """True if a variable's dtype is differentiable."""
     return is_inexact(variable._data)
 
 
@@ -189,15 +189,15 @@ def assign_sub(ref: Any, value: Any, use_locking: Any = None, name: str | None =
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
-    """The variables that are not local, of the graph that is open.
+    """The global variables of the current graph.
 
-    scope  a regular expression that names begin with
+    scope  a regular expression, matched at the start of the names
     """
     return list(home().get_collection(GraphKeys.GLOBAL_VARIABLES, scope))
 
 
 def trainable_variables(scope: str | None = None) -> list[Any]:
-    """The variables that optimizers change, of the graph that is open."""
+    """The trainable variables of the current graph."""
     return list(home().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope))
 
 
@@ -212,7 +212,7 @@ def model_variables(scope: str | None = None) -> list[Any]:
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """The variables of which moving averages are kept."""
+    """The variables that have moving averages."""
     return list(home().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope))
 
 
@@ -220,14 +220,14 @@ all_variables = global_variables
 
 
 def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Any:
-    """The operation that gives some variables their initial values."""
+    """The operation that initializes the given variables."""
     graph = graph_for(var_list)
     with opened(graph):
         return initializer(var_list, name)
 
 
 def global_variables_initializer() -> Any:
-    """The operation that gives all global variables their initial values.
+    """The operation that initializes all global variables.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default():
@@ -238,7 +238,7 @@ def global_variables_initializer() -> Any:
 
 
 def local_variables_initializer() -> Any:
-    """The operation that gives all local variables their initial values."""
+    """The operation that initializes all local variables."""
     return variables_initializer(local_variables())
 
 
@@ -246,7 +246,7 @@ initialize_all_variables = global_variables_initializer
 
 
 def is_variable_initialized(variable: Any) -> Any:
-    """Whether a variable has a value, as a tensor of the graph."""
+    """Whether a variable has a value, as a graph tensor."""
     graph = graph_for((variable,))
     with opened(graph):
         return in_graph(graph, graph.source(IS_SET, (), numpy.dtype(bool), {"cell": variable.cell}))
@@ -255,7 +255,7 @@ def is_variable_initialized(variable: Any) -> Any:
 def report_uninitialized_variables(
     var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
 ) -> Any:
-    """The names of the variables that have no value, as a tensor of texts."""
+    """The names of the uninitialized variables, as a string tensor."""
     variables = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
     cells = tuple(v.cell for v in variables)
     graph = get_default_graph()

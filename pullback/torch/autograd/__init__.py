@@ -1,4 +1,4 @@
-"""`torch.autograd`: gradients asked for, gradients written by hand, gradients checked."""
+"""`torch.autograd`: backward passes, custom functions, and gradient checks."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def backward(
     tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
     create_graph: bool = False, grad_variables: Any = None, inputs: Any = None,
 ) -> None:
-    """Add the gradient of the tensors' sum to the `grad` of every leaf.
+    """Adds the gradient of the tensors' sum to the `grad` of every leaf.
 
-    grad_variables  an old name of grad_tensors
-    inputs          only these leaves receive a gradient: tensors, edges, or a dictionary of them
+    grad_variables  older name of grad_tensors
+    inputs          accumulate only into these leaves: tensors, edges, or a dictionary of them
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -66,11 +66,11 @@ def grad(
     create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
     is_grads_batched: bool = False, materialize_grads: bool = False,
 ) -> Any:
-    """The gradients of the outputs' sum with respect to each input, leaving `grad` alone.
+    """Returns the gradients of the sum of outputs with respect to each input; `grad` is unchanged.
 
-    outputs, inputs   tensors or edges; for a dictionary of inputs the answer is one, too
-    is_grads_batched  `grad_outputs` have a first axis more than the outputs, and so have the
-                      answers: one for each entry along it, by one pull
+    outputs, inputs   tensors or edges; for a dictionary of inputs the result is a dictionary
+    is_grads_batched  `grad_outputs` have an extra first axis; so do the results: one gradient per
+                      entry along it, computed in one batched backward pass
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -1,4 +1,4 @@
-"""`torch.autograd.anomaly_mode`: errors of a backward name the line, and NaN is an error."""
+"""`torch.autograd.anomaly_mode`: backward errors name the forward line; NaN raises an error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
 class _Anomaly:
-    """Anomaly mode, on or off, until the block ends."""
+    """Turns anomaly mode on or off until the block ends."""
 
     _before: tuple[bool, bool]
 
@@ -27,9 +27,9 @@ class _Anomaly:
 
 
 class detect_anomaly(_Anomaly):
-    """A block in which operations note their line, and a backward that meets NaN is an error.
+    """Context manager: operations record their line, and NaN in a backward pass raises an error.
 
-    check_nan  whether NaN is looked for; an `AnomalyError` (a `RuntimeError`) names the operation
+    check_nan  whether to check for NaN; an `AnomalyError` (a `RuntimeError`) names the operation
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor(-1.0, requires_grad=True)
@@ -45,7 +45,7 @@ class detect_anomaly(_Anomaly):
 
 
 class set_detect_anomaly(_Anomaly):
-    """Turn anomaly mode on or off at once; as a context manager, until the block ends."""
+    """Turns anomaly mode on or off immediately; as a context manager, until the block ends."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._set(mode, check_nan)
@@ -55,10 +55,10 @@ class set_detect_anomaly(_Anomaly):
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether lines are recorded, in this thread."""
+    """True if operations record their lines, in this thread."""
     return _state.state().lines
 
 
 def is_anomaly_check_nan_enabled() -> Any:
-    """Whether a backward looks for NaN, in this thread."""
+    """True if a backward pass checks for NaN, in this thread."""
     return nan_checked.get()

@@ -1,4 +1,4 @@
-"""`torch.autograd.forward_ad`: tensors that carry a tangent along."""
+"""`torch.autograd.forward_ad`: forward-mode differentiation with dual tensors."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _levels: ContextVar[tuple[Accumulator, ...]] = ContextVar("pullback_dual_levels"
 
 
 class UnpackedDualTensor(NamedTuple):
-    """The two parts of a dual tensor; the tangent of one that has none is None."""
+    """The primal and the tangent of a dual tensor; a tensor without a tangent has None."""
 
     primal: Any
     tangent: Any
 
 
 class dual_level:
-    """A block in which dual tensors can be made. What they carry is gone when it ends.
+    """Context manager for forward mode; tangents of its dual tensors are released at its end.
 
-    Levels nest (PyTorch has one): the tangents of an inner one can carry tangents of an outer.
+    Levels nest (PyTorch has one level): tangents of an inner level can have tangents of an outer.
 
     >>> import pullback.torch as torch
     >>> from pullback.torch.autograd import forward_ad
@@ -53,7 +53,7 @@ class dual_level:
 
 
 def enter_dual_level() -> int:
-    """Open a level, and return its number; `dual_level` as a block is the safer way."""
+    """Enter a level and return its number; `dual_level` as a context manager is safer."""
     opened = _levels.get()
     sweep = Accumulator()
     _levels.set((*opened, sweep))
@@ -62,15 +62,15 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level that was opened last; its tangents are gone.
+    """Exit the innermost level; its tangents are released.
 
-    Raises `ArgumentError` (a `RuntimeError` too) when it is not the one of that number.
+    Raises `ArgumentError` (also a `RuntimeError`) if `level` is not the innermost one.
     """
     opened = _levels.get()
     last = len(opened) - 1
     if not opened or level not in (None, last):
         raise as_runtime(ArgumentError(
-            "exit_dual_level", f"the level that was opened last, {last}" if opened
+            "exit_dual_level", f"the innermost level, {last}" if opened
             else "an open level", f"level {level}" if opened else "none",
         ))
     _levels.set(opened[:-1])
@@ -86,32 +86,32 @@ def _sweep(level: int | None) -> Accumulator | None:
 
 @guarded
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
-    """The tensor's values with a tangent of its shape; what is computed from it has one too.
+    """Returns a dual tensor: the tensor's values with a tangent, which operations propagate.
 
-    Gradients go on through it to the tensor, if that requires them.
+    If the tensor requires a gradient, gradients flow through the dual tensor to it.
 
-    Raises `ArgumentError` (a `RuntimeError` and `ValueError`) outside of `dual_level`, for one
-    that has a tangent already, and for integers; `ShapeError` for another shape.
+    Raises `ArgumentError` (a `RuntimeError` and `ValueError`) outside `dual_level`, for a tensor
+    that already has a tangent, and for integers; `ShapeError` if the shapes differ.
     """
     sweep = _sweep(level)
     if sweep is None:
         raise ArgumentError(
-            "make_dual", "an open level of forward mode", "none",
-            "put it into `with forward_ad.dual_level():`",
+            "make_dual", "an open level of forward mode", "no open level",
+            "call it inside `with forward_ad.dual_level():`",
         )
     for x, role in ((tensor, "primal"), (tangent, "tangent")):
         if not isinstance(x, CoreTensor):
             raise ArgumentTypeError(f"{role} of make_dual", "a tensor", f"a {type(x).__name__}")
         if not is_inexact(x._data):
-            raise ArgumentError(f"{role} of make_dual", "floating or complex", f"{x.dtype}")
+            raise ArgumentError(f"{role} of make_dual", "a floating or complex dtype", f"{x.dtype}")
     if sweep.tangent(tensor) is not None:
-        raise ArgumentError("make_dual", "a tensor without a tangent", "one that has one",
+        raise ArgumentError("make_dual", "a tensor without a tangent", "a dual tensor",
                             "add the two tangents")
     return sweep.watch(tensor, tangent_of(tensor, tangent, "tangent of make_dual"))
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
-    """The values of a tensor, with their history but without a tangent, and its tangent."""
+    """Returns the primal of a tensor (with its history, without a tangent) and its tangent."""
     sweep = _sweep(level)
     t = None if sweep is None else sweep.tangent(tensor)
     if t is None:
@@ -119,6 +119,6 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     others = tuple([a for a in _state.state().accumulators if a is not sweep])
     with _state.setting(accumulators=others):
         primal = ops.identity(tensor)
-    if not isinstance(t, CoreTensor):  # a copy: it may be what the user passed
+    if not isinstance(t, CoreTensor):  # a copy: it may be the user's array
         t = wrap(tensor._out, adapters[t.__class__].copy(t))
     return UnpackedDualTensor(primal, wrapped(tensor._out, t))

@@ -1,4 +1,4 @@
-"""`torch.autograd.function`: what a gradient written by hand is made with."""
+"""`torch.autograd.function`: base classes of custom autograd functions."""
 
 from ...custom.function import Context as FunctionCtx
 from ...custom.function import Function as Function

@@ -1,4 +1,4 @@
-"""`torch.autograd.functional`: derivatives of functions, whole or times a vector."""
+"""`torch.autograd.functional`: Jacobians, Hessians, and their products with vectors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STRATEGIES = ("reverse-mode", "forward-mode")
 
 
 def _fresh(inputs: Any, create_graph: bool) -> tuple[tuple[Any, ...], bool]:
-    """Inputs to differentiate by: the user's own where a graph is to reach them, else leaves."""
+    """The inputs to differentiate by: the user's tensors if create_graph, else leaves."""
     single = isinstance(inputs, CoreTensor)
     given = (inputs,) if single else tuple(inputs)
     if create_graph:
@@ -50,15 +50,15 @@ def _depends(outs: tuple[Any, ...], inputs: tuple[Any, ...], what: str = "output
             if g is None:
                 raise DisconnectedError(
                     f"{what} {k} of a function, with strict=True",
-                    "one that depends on each input",
-                    f"one that is independent of input {i}" if out.requires_grad
-                    else "one that does not require gradient, as it was not computed from inputs",
+                    "an output that depends on each input",
+                    f"an output that is independent of input {i}" if out.requires_grad
+                    else "an output that does not require grad: no input reaches it",
                     "pass strict=False for zeros",
                 )
 
 
 def _strictly(func: Callable[..., Any], inputs: Any, *, twice: str = "") -> None:
-    """Check that outputs depend on all inputs; `twice`, that "all" or "each" slope does, too."""
+    """Check that outputs (with `twice`, "all" or "each" gradients) depend on all inputs."""
     args, _ = _fresh(inputs, False)
     outs = func(*args)
     several = (outs,) if isinstance(outs, CoreTensor) else tuple(outs)
@@ -70,14 +70,14 @@ def _strictly(func: Callable[..., Any], inputs: Any, *, twice: str = "") -> None
                  "gradient")
 
 
-def _handed(found: tuple[Any, ...], single: bool) -> Any:
+def _unpacked(found: tuple[Any, ...], single: bool) -> Any:
     return found[0] if single else tuple(found)
 
 
 def batched_gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], **how: Any
 ) -> tuple[Any, ...]:
-    """`autograd.grad` for all cotangents along a first axis, by one pull; None stays None."""
+    """`autograd.grad` for cotangents along a first axis, in one batched pass; None stays None."""
     reached: list[bool] = []
 
     def grad(*gs: Any) -> list[Any]:
@@ -95,14 +95,14 @@ def jacobian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, strategy: str = "reverse-mode",
 ) -> Any:
-    """d output / d input, of shape (*output, *input); nested tuples for several of either.
+    """Returns the Jacobian, of shape (*output, *input); nested tuples for several of either.
 
-    create_graph  the answer can be differentiated itself
-    vectorize     by one batched pull, and not one for each entry of the outputs: much faster, for
-                  the memory of all of them
-    strategy      "forward-mode", with `vectorize`: by one run with all tangents of the inputs
-    strict        an output that depends on no input is an error, and so is one that does not depend
-                  on one of several; else its derivatives are zeros
+    create_graph  the result is differentiable
+    vectorize     one batched backward pass instead of one pass per output entry: much faster,
+                  but needs the memory of all of them
+    strategy      "forward-mode", with `vectorize`: one forward run with a batch of all tangents
+    strict        raise an error for an output that does not depend on an input; otherwise its
+                  derivatives are zeros
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor([1.0, 2.0])
@@ -113,7 +113,7 @@ def jacobian(
     if strict and vectorize:
         raise as_runtime(ArgumentError(
             "argument `strict` of `jacobian`", "False, with vectorize=True", "True",
-            "strict=True looks at one output after the other",
+            "strict=True checks the outputs one by one",
         ))
     if _is_forward(strategy, vectorize, create_graph):
         return _forward_jacobian(func, inputs)
@@ -126,20 +126,20 @@ def jacobian(
         found = _batched_rows(several, args, create_graph)
     else:
         found = [_rows(out, args, create_graph) for out in several]
-    answers = tuple([_handed(row, single) for row in found])
-    return answers[0] if isinstance(outs, CoreTensor) else answers
+    jacobians = tuple([_unpacked(row, single) for row in found])
+    return jacobians[0] if isinstance(outs, CoreTensor) else jacobians
 
 
 def _is_forward(strategy: str, vectorize: bool, create_graph: bool) -> bool:
-    """Whether forward mode is asked for; an error where PyTorch has one."""
+    """True for forward mode; raises an error for the options that PyTorch refuses with it."""
     if strategy not in _STRATEGIES:
         raise as_runtime(ArgumentError(
             "argument `strategy`", " or ".join(map(repr, _STRATEGIES)), repr(strategy)
         ))
     if strategy == "forward-mode" and (create_graph or not vectorize):
         raise as_runtime(ArgumentError(
-            'strategy="forward-mode"', "vectorize=True and create_graph=False", "another way",
-            "use torch.func.jacfwd, which has no such limits",
+            'strategy="forward-mode"', "vectorize=True and create_graph=False", "other options",
+            "use torch.func.jacfwd, which has no such restriction",
         ))
     return strategy == "forward-mode"
 
@@ -166,7 +166,7 @@ def _rows(out: Any, inputs: tuple[Any, ...], create: bool) -> tuple[Any, ...]:
 def _batched_rows(
     outs: tuple[Any, ...], inputs: tuple[Any, ...], create: bool
 ) -> list[tuple[Any, ...]]:
-    """The same for all outputs at once."""
+    """`jacobian` for all outputs in one batched pass."""
     live = [out for out in outs if out.requires_grad]
     columns = batched_gradients(
         live, inputs, bases(live), retain_graph=True, create_graph=create, materialize_grads=True
@@ -192,9 +192,9 @@ def hessian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The second derivatives of a function with one entry, of shape (*input, *input).
+    """Returns the Hessian of a function with a scalar result, of shape (*input, *input).
 
-    The other arguments are `jacobian`'s, for the Jacobian of the gradient.
+    The other arguments are those of `jacobian`, applied to the Jacobian of the gradient.
 
     >>> import pullback.torch as torch
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
@@ -216,9 +216,9 @@ def hessian(
 
 
 def _gradient(func: Callable[..., Any], who: str, *, value: bool = False) -> Callable[..., Any]:
-    """The gradient of a function with one entry by all its arguments, as a tuple.
+    """A function that returns the gradient, as a tuple, of a scalar-valued function.
 
-    value  answer (value, gradient)
+    value  return (value, gradient)
     """
 
     def of(*args: Any) -> Any:
@@ -231,7 +231,7 @@ def _gradient(func: Callable[..., Any], who: str, *, value: bool = False) -> Cal
 def _one_entry(out: Any, who: str) -> Any:
     if not isinstance(out, CoreTensor) or prod(out.shape) != 1:
         raise as_runtime(ArgumentError(
-            f"function given to `{who}`", "a tensor with one entry as its result",
+            f"function given to `{who}`", "a result with one entry",
             f"shape {tuple(out.shape)}" if isinstance(out, CoreTensor) else type(out).__name__,
         ))
     return ops.reshape(out, ())
@@ -242,15 +242,15 @@ def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The function's result, and the product of v (of its shape) and the Jacobian.
+    """Returns the function's result and the vector-Jacobian product (VJP) with v.
 
-    v  may be left out for a result with one entry
+    v  has the result's shape; optional for a result with one entry
     """
     if strict:
         _strictly(func, inputs)
     args, single = _fresh(inputs, create_graph)
     out = func(*args)
-    found = _handed(_slopes(out, args, v, create_graph), single)
+    found = _unpacked(_slopes(out, args, v, create_graph), single)
     return (out if create_graph else out.detach()), found
 
 
@@ -259,12 +259,11 @@ def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The function's result, and the product of the Jacobian and v (of the inputs' shapes).
+    """Returns the function's result and the Jacobian-vector product (JVP) with v.
 
-    v  may be left out for one input with one entry
+    v  has the inputs' shapes; optional for one input with one entry
 
-    By one run in forward mode; that of a function whose gradient was only written in the other
-    direction is transposed.
+    Runs forward mode once. If a function has only a custom VJP, its transpose gives the JVP.
     """
     if strict:
         _strictly(func, inputs)
@@ -277,9 +276,9 @@ def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The function's result, and the product of its second derivatives and v: forward over reverse.
+    """Returns the function's result and the Hessian-vector product with v: forward over reverse.
 
-    v  may be left out for one input with one entry
+    v  optional for one input with one entry
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor([1.0, 2.0])
@@ -290,7 +289,7 @@ def hvp(
         _strictly(func, inputs, twice="all")
     args, tangents = _directions(inputs, v, create_graph, "hvp")
     (out, _), (_, found) = transforms.jvp(_gradient(func, "hvp", value=True), args, tangents)
-    return _settled((out, _handed(found, isinstance(inputs, CoreTensor))), create_graph)
+    return _settled((out, _unpacked(found, isinstance(inputs, CoreTensor))), create_graph)
 
 
 @guarded_pull
@@ -298,34 +297,34 @@ def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The function's result, and the product of v and its second derivatives: reverse over reverse.
+    """Returns the function's result and the vector-Hessian product with v: reverse over reverse.
 
-    v  may be left out for one input with one entry
+    v  optional for one input with one entry
     """
     if strict:
         _strictly(func, inputs, twice="all")
     args, tangents = _directions(inputs, v, create_graph, "vhp")
     (out, _), pull = transforms.vjp(_gradient(func, "vhp", value=True), *args)
     found = pull((ops.zeros_like(out), tangents))
-    return _settled((out, _handed(found, isinstance(inputs, CoreTensor))), create_graph)
+    return _settled((out, _unpacked(found, isinstance(inputs, CoreTensor))), create_graph)
 
 
 def _directions(
     inputs: Any, v: Any, create_graph: bool, who: str
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The inputs, without history unless a graph is to reach it, and a vector for each."""
+    """The inputs, detached unless create_graph, and one vector per input."""
     given = (inputs,) if isinstance(inputs, CoreTensor) else tuple(inputs)
     if v is None:
         if len(given) != 1 or prod(given[0].shape) != 1:
             raise as_runtime(ArgumentError(
-                f"argument `v` of `{who}`", "a vector of the inputs' shapes", "none",
-                "it may be left out for one input with one entry",
+                f"argument `v` of `{who}`", "vectors of the inputs' shapes", "None",
+                "v is optional only for one input with one entry",
             ))
         v = ops.ones_like(given[0])
     vectors = (v,) if isinstance(v, CoreTensor) else tuple(v)
     return tuple([x if create_graph else x.detach() for x in given]), vectors
 
 
-def _settled(answer: tuple[Any, Any], create_graph: bool) -> tuple[Any, Any]:
-    found: tuple[Any, Any] = answer if create_graph else mapped(lambda t: t.detach(), answer)
+def _settled(pair: tuple[Any, Any], create_graph: bool) -> tuple[Any, Any]:
+    found: tuple[Any, Any] = pair if create_graph else mapped(lambda t: t.detach(), pair)
     return found

@@ -17,5 +17,5 @@ __all__ = [
 
 @contextmanager
 def set_multithreading_enabled(mode: bool) -> Any:
-    """A block with no effect: a backward runs in the thread that asked for it."""
+    """Context manager without effect: a backward pass runs in the calling thread."""
     yield

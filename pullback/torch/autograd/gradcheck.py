@@ -1,6 +1,6 @@
 """Gradients against finite differences: `gradcheck` and `gradgradcheck`.
 
-Complex inputs and outputs are looked at as pairs of real numbers, so that one comparison serves:
+Complex inputs and outputs are treated as pairs of real numbers, so that one comparison suffices:
 the gradient for a cotangent v is that of Re(v* · out), in the real and the imaginary direction.
 """
 
@@ -38,20 +38,20 @@ def gradcheck(
     check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether the gradient of a function's outputs agrees with central differences.
+    """Compares the gradients of a function with central differences; returns True if they agree.
 
-    inputs                tensors, of which those that require gradients are looked at: of float64,
-                          since differences in float32 are too coarse to tell
-    nondet_tol            by how much two gradients at one point may differ
-    check_undefined_grad  of several outputs, gradients of all but one are asked for, too
-    check_batched_grad    the gradients of many cotangents at once, by `vmap`, are compared
-    check_forward_ad      forward mode is compared; check_batched_forward_grad, under `vmap`
-    check_backward_ad     reverse mode is compared
-    fast_mode             only a random combination of the entries is
-    `check_grad_dtypes` holds always here, and `masked` is for sparse tensors, which are not here.
+    inputs                tensors; those that require gradients are checked. Use float64: finite
+                          differences in float32 are too inaccurate
+    nondet_tol            how much two gradients at the same point may differ
+    check_undefined_grad  for several outputs, also check with one cotangent undefined (None)
+    check_batched_grad    also check gradients of batched cotangents (`vmap`)
+    check_forward_ad      check forward mode; check_batched_forward_grad: also under `vmap`
+    check_backward_ad     check reverse mode
+    fast_mode             check only a random combination of the entries
+    `check_grad_dtypes` is always on; `masked` is for sparse tensors, which are not supported.
 
-    Raises `GradcheckError` where they disagree by more than atol + rtol · |difference|, if
-    `raise_exception`; a `ValueError` if no input requires a gradient.
+    Raises `GradcheckError` if they differ by more than atol + rtol · |difference| and
+    `raise_exception` is set; a `ValueError` if no input requires a gradient.
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
@@ -88,11 +88,11 @@ def gradgradcheck(
     check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Whether the gradient's gradient agrees with differences of the gradient.
+    """Compares second derivatives with central differences of the gradient.
 
-    grad_outputs                 the cotangents it is taken at; random ones if left out
-    gen_non_contig_grad_outputs  those with gaps in their memory
-    check_fwd_over_rev, check_rev_over_rev   by which modes the gradient is differentiated
+    grad_outputs                 the cotangents; random by default
+    gen_non_contig_grad_outputs  make the random cotangents non-contiguous
+    check_fwd_over_rev, check_rev_over_rev   the modes that differentiate the gradient
     The other arguments are those of `gradcheck`.
 
     >>> import pullback.torch as torch
@@ -110,7 +110,7 @@ def gradgradcheck(
     count = len(inputs)
 
     def slope(*args: Any) -> tuple[Any, ...]:
-        # Cut off from what the caller's tensors were computed from, but not from the tensors.
+        # Detached from the history of the caller's tensors, but not from the tensors themselves.
         found = outputs_of(func(*args[:count]))
         pairs = [(o, g) for o, g in zip(found, args[count:], strict=True) if o.requires_grad]
         return gradients(
@@ -131,7 +131,7 @@ def _wanted(inputs: tuple[Any, ...], who: str) -> list[int]:
     found = [i for i, x in enumerate(inputs) if isinstance(x, CoreTensor) and x.requires_grad]
     if not found:
         raise as_runtime(ArgumentError(
-            f"inputs of `{who}`", "at least one that requires a gradient", "none",
-            "make them with requires_grad=True",
+            f"inputs of `{who}`", "at least one that requires a gradient", "none that does",
+            "create them with requires_grad=True",
         ))
     return found

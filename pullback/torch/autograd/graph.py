@@ -1,4 +1,4 @@
-"""`torch.autograd.graph`: nodes, edges, hooks on several tensors, and how values are saved."""
+"""`torch.autograd.graph`: nodes, gradient edges, multi-tensor hooks, and saved-tensor hooks."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = [
 _disabled: ContextVar[str | None] = ContextVar("pullback_no_saved_tensors_hooks", default=None)
 
 
-# How values are saved -------------------------------------------------------------------------
+# Saved tensors --------------------------------------------------------------------------------
 
 
 class saved_tensors_hooks:
-    """A block in which what operations save goes through `pack_hook`, and back when it is read.
+    """Context manager: saved tensors go through `pack_hook`, and `unpack_hook` restores them.
 
-    pack_hook    takes the tensor, and returns what is kept in its place
-    unpack_hook  takes that, and returns a tensor of the same shape, dtype and values
+    pack_hook    receives the tensor, and returns the object to store instead
+    unpack_hook  receives that object, and returns a tensor of the same shape, dtype and values
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -54,7 +54,7 @@ class saved_tensors_hooks:
         message = _disabled.get()
         if message is not None:
             raise as_runtime(ArgumentError(
-                "saved_tensors_hooks", "a place where they are not disabled", message
+                "saved_tensors_hooks", "a block in which they are enabled", message
             ))
         before = _state.change(packing=(self.pack_hook, self.unpack_hook))
         self._before.append(before.packing)
@@ -64,7 +64,7 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """A block in which saved values are kept in the processor's memory, where all is here."""
+    """Context manager that stores saved tensors on the CPU, where all tensors already are."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cpu") -> None:
         super().__init__(lambda t: t.clone(), lambda t: t)
@@ -72,7 +72,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """A block in which `saved_tensors_hooks` is an error with this message."""
+    """Context manager in which using `saved_tensors_hooks` raises an error with this message."""
     token = _disabled.set(error_message)
     before = _state.change(packing=None)
     try:
@@ -84,7 +84,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[None]:
-    """A block in which saved values may be written to afterwards: copies of them are kept.
+    """Context manager that allows writing to saved tensors: it saves copies of them.
 
     >>> import pullback.torch as torch
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
@@ -101,7 +101,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[None]:
 
 
 def increment_version(tensor: Any) -> None:
-    """Say that tensors were written to by something that the library did not see."""
+    """Record that tensors were modified in a way that the library cannot see."""
     for x in [tensor] if isinstance(tensor, CoreTensor) else tensor:
         writes.written(x._data, "increment_version")
 
@@ -110,7 +110,7 @@ def increment_version(tensor: Any) -> None:
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The edge that a tensor's gradient comes in by.
+    """The gradient edge of a tensor: its node, and the index of the output.
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
@@ -120,7 +120,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     """
     if not tensor.requires_grad:
         raise DisconnectedError(
-            "get_gradient_edge()", "a tensor that requires grad", "one that does not"
+            "get_gradient_edge()", "a tensor that requires grad", "a tensor that does not"
         )
     node = tensor._node
     return GradientEdge(shown(node), place(node), node)
@@ -134,7 +134,7 @@ class _Handles:
         self._handles = handles
 
     def remove(self) -> None:
-        """Take the hooks away."""
+        """Remove the hooks."""
         for handle in self._handles:
             handle.remove()
 
@@ -148,10 +148,10 @@ class _Handles:
 def register_multi_grad_hook(
     tensors: Sequence[Any], fn: Callable[..., Any], *, mode: str = "all"
 ) -> Any:
-    """Call `fn` once per backward: with all gradients when they are there, or with the first.
+    """Registers a hook on several tensors, called once per backward pass.
 
-    mode  "all": `fn(gradients)`, a list with None for a tensor that this backward does not reach;
-          "any": `fn(gradient)` of the tensor whose gradient is there first
+    mode  "all": `fn(gradients)` once all are computed; None for tensors that get no gradient;
+          "any": `fn(gradient)` for the first tensor whose gradient is computed
 
     >>> import pullback.torch as torch
     >>> a, b = (torch.tensor(1.0, requires_grad=True) for _ in "ab")
@@ -163,7 +163,9 @@ def register_multi_grad_hook(
         raise ArgumentError("argument `mode`", "'all' or 'any'", repr(mode))
     tensors = list(tensors)
     if not all(isinstance(t, CoreTensor) for t in tensors):
-        raise ArgumentTypeError("register_multi_grad_hook", "tensors", "something else")
+        raise ArgumentTypeError(
+            "register_multi_grad_hook", "tensors", "a value that is not a tensor"
+        )
     collected: dict[int, Any] = {}
     nodes = [t._node for t in tensors]
     current: list[Any] = [None]

@@ -1,6 +1,6 @@
-"""Jacobians by differences, by reverse and by forward mode, and their comparisons.
+"""Jacobians by finite differences, reverse mode and forward mode, and their comparison.
 
-Complex inputs and outputs are looked at as pairs of real numbers.
+Complex inputs and outputs are treated as pairs of real numbers.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ...random import Generator
 
 
 class GradcheckError(PullbackError, RuntimeError):
-    """A gradient is not what finite differences say."""
+    """A gradient differs from finite differences."""
 
 
 class Case(NamedTuple):
-    """A function, its inputs, which of them are looked at, and how closely."""
+    """A function, its inputs, the inputs to check, and the tolerances."""
 
     func: Callable[..., Any]
     inputs: tuple[Any, ...]
@@ -33,19 +33,19 @@ class Case(NamedTuple):
     rtol: float
 
     def outputs(self) -> list[Any]:
-        """The outputs that can have a derivative."""
+        """The differentiable outputs."""
         return outputs_of(self.func(*self.inputs))
 
     def sources(self) -> list[Any]:
-        """The inputs that are looked at."""
+        """The inputs to check."""
         return [self.inputs[i] for i in self.wanted]
 
     def compare(self, got: Any, expected: Any, what: str) -> None:
         """Raise a `GradcheckError` unless two arrays are close."""
         if not numpy.allclose(got, expected, rtol=self.rtol, atol=self.atol):
             raise GradcheckError(
-                what, f"the Jacobian of differences {expected.tolist()}", f"{got.tolist()}",
-                "look at the rule (backward) of what the function calls",
+                what, f"the finite-difference Jacobian {expected.tolist()}", f"{got.tolist()}",
+                "check the backward rules of the functions that it calls",
             )
 
 
@@ -53,7 +53,7 @@ class Case(NamedTuple):
 
 
 def check_entries(case: Case, reverse: bool, forward: bool) -> None:
-    """Compare whole Jacobians."""
+    """Compare full Jacobians."""
     numerical = [list(_differences(case.func, case.inputs, i, case.eps)) for i in case.wanted]
     for k, out in enumerate(case.outputs()):
         analytical = _jacobians(out, case.sources()) if reverse else []
@@ -89,7 +89,7 @@ def check_combined(case: Case, reverse: bool, forward: bool) -> None:
 
 
 def check_repeated(case: Case, tolerance: float) -> None:
-    """Compare two gradients of one cotangent."""
+    """Compare two gradients for the same cotangent."""
     source = Generator(2)
     for k, out in enumerate(case.outputs()):
         u = cotangent(out, source).detach()
@@ -98,13 +98,13 @@ def check_repeated(case: Case, tolerance: float) -> None:
             if abs(a - b).max(initial=0) > tolerance:
                 raise GradcheckError(
                     f"gradient of output {k} with respect to input {i}, twice",
-                    f"the same numbers within nondet_tol={tolerance}: it is not reentrant",
-                    f"{a.tolist()} and {b.tolist()}", "look for state that backward changes",
+                    f"the same values within nondet_tol={tolerance}: backward is not reentrant",
+                    f"{a.tolist()} and {b.tolist()}", "check for state that backward modifies",
                 )
 
 
 def check_undefined(case: Case) -> None:
-    """Ask for gradients of all outputs but one, which are those of the others' sum."""
+    """Compare gradients with one undefined cotangent to those of the other outputs' sum."""
     outs, source = case.outputs(), Generator(3)
     us = [cotangent(out, source).detach() for out in outs]
     each = [_pulled([o], case.sources(), [u]) for o, u in zip(outs, us, strict=True)]
@@ -117,7 +117,7 @@ def check_undefined(case: Case) -> None:
 
 
 def check_batched(case: Case) -> None:
-    """Compare gradients of several cotangents at once with those one by one."""
+    """Compare gradients of batched cotangents with those computed one by one."""
     source = Generator(4)
     for k, out in enumerate(case.outputs()):
         if out._node is None:
@@ -138,7 +138,7 @@ def check_batched(case: Case) -> None:
 
 
 def check_batched_forward(case: Case) -> None:
-    """Compare forward mode along several tangents at once with that along one by one."""
+    """Compare forward mode with batched tangents to that with one tangent at a time."""
     source = Generator(5)
     for place, i in enumerate(case.wanted):
         x = case.inputs[i]
@@ -155,13 +155,13 @@ def check_batched_forward(case: Case) -> None:
 
 
 def outputs_of(found: Any) -> list[Any]:
-    """The outputs that can have a derivative."""
+    """The differentiable outputs."""
     given = found if isinstance(found, (tuple, list)) else (found,)
     return [out for out in given if isinstance(out, CoreTensor) and is_inexact(out._data)]
 
 
 def cotangent(out: Any, source: Generator, gaps: bool = False) -> Any:
-    """Random numbers like a tensor, that require a gradient; with gaps in their memory."""
+    """A random cotangent like a tensor, that requires a gradient; non-contiguous with `gaps`."""
     shape = (*out.shape, 2) if gaps else tuple(out.shape)
     made = source.normal(shape).numpy()
     if out._data.dtype.kind == "c":
@@ -171,13 +171,13 @@ def cotangent(out: Any, source: Generator, gaps: bool = False) -> Any:
 
 
 def reals(array: Any) -> Any:
-    """The numbers in an array, real and imaginary parts one after the other, in one axis."""
+    """The entries as a flat real array; each complex entry gives its real and imaginary part."""
     flat = numpy.array(array).reshape(-1)
     return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
 
 
 def _basis(data: Any) -> Iterator[Any]:
-    """For each real number in an array, an array like it with a 1 there."""
+    """The basis vectors of an array's real entries."""
     for i in range(reals(data).size):
         made = numpy.zeros_like(numpy.asarray(data), order="C")
         made.reshape(-1).view(made.real.dtype)[i] = 1
@@ -185,8 +185,8 @@ def _basis(data: Any) -> Iterator[Any]:
 
 
 def _moved(func: Callable[..., Any], inputs: tuple[Any, ...], place: int, data: Any) -> list[Any]:
-    """The outputs' numbers with an input's array replaced."""
-    # A leaf, because the function may itself ask for gradients.
+    """The outputs' real entries with one input's array replaced."""
+    # A leaf, because the function may itself compute gradients.
     moved = wrap(inputs[place]._out, data).requires_grad_()
     found = outputs_of(func(*inputs[:place], moved, *inputs[place + 1 :]))
     return [reals(out._data) for out in found]
@@ -195,7 +195,7 @@ def _moved(func: Callable[..., Any], inputs: tuple[Any, ...], place: int, data: 
 def _differences(
     func: Callable[..., Any], inputs: tuple[Any, ...], place: int, eps: float
 ) -> Iterator[list[Any]]:
-    """For each real number in an input, how the outputs' numbers move with it."""
+    """The finite-difference Jacobian with respect to one input, one row per real entry."""
     data = inputs[place]._data
     for direction in _basis(data):
         above, below = (_moved(func, inputs, place, data + s * eps * direction) for s in (1, -1))
@@ -203,7 +203,7 @@ def _differences(
 
 
 def _pulled(outs: list[Any], sources: list[Any], us: list[Any]) -> list[Any]:
-    """The gradients as arrays, zeros where there are none."""
+    """The gradients as arrays; zeros for None."""
     live = [(o, u) for o, u in zip(outs, us, strict=True) if o._node is not None]
     if not live:
         return [numpy.zeros_like(x._data) for x in sources]
@@ -215,15 +215,15 @@ def _pulled(outs: list[Any], sources: list[Any], us: list[Any]) -> list[Any]:
 
 
 def _jacobians(out: Any, sources: list[Any]) -> list[Any]:
-    """A row for each real number of the output: the gradients of each input."""
+    """One row per real entry of the output: the gradients of each input."""
     rows = [_pulled([out], sources, [wrap(out._out, v)]) for v in _basis(out._data)]
     return [numpy.array([reals(g) for g in column]) for column in zip(*rows, strict=True)]
 
 
 def _push(case: Case, place: int, v: Any) -> list[Any]:
-    """The tangents of the outputs for one of an input."""
+    """The outputs' tangents for a tangent of one input."""
     i = case.wanted[place]
-    # Leaves, because the function may itself ask for gradients.
+    # Leaves, because the function may itself compute gradients.
     rest = [x.detach().requires_grad_(x.requires_grad) if isinstance(x, CoreTensor) else x
             for x in case.inputs]
 
@@ -235,7 +235,7 @@ def _push(case: Case, place: int, v: Any) -> list[Any]:
 
 
 def _pushed(case: Case, place: int, k: int) -> Any:
-    """The Jacobian of an output by forward mode, a column at a time."""
+    """The Jacobian of one output by forward mode, one column at a time."""
     x = case.inputs[case.wanted[place]]
     columns = [_push(case, place, wrap(x._out, v))[k] for v in _basis(x._data)]
     return numpy.stack([reals(t._data) for t in columns], axis=-1)

@@ -1,4 +1,4 @@
-"""`torch.autograd.Variable`, which old programs call: a tensor."""
+"""`torch.autograd.Variable`, a deprecated alias of Tensor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Kind(type):
 
 
 class Variable(metaclass=_Kind):
-    """The tensor that it is called with, without history; every tensor is an instance.
+    """Returns the given tensor, detached; `isinstance` is true for every tensor.
 
     >>> import pullback.torch as torch
     >>> torch.autograd.Variable(torch.ones(1), requires_grad=True)
@@ -23,6 +23,6 @@ class Variable(metaclass=_Kind):
     """
 
     def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
-        """The tensor; `volatile` has no effect, use `no_grad`."""
+        """The detached tensor; `volatile` has no effect, use `no_grad`."""
         made = data.detach()
         return made.requires_grad_() if requires_grad else made

@@ -1,4 +1,4 @@
-"""`torch.nn`: modules, layers and losses in PyTorch's names and argument orders."""
+"""`torch.nn`: modules, layers and losses with PyTorch's names and argument orders."""
 
 from . import functional as functional
 from . import init as init

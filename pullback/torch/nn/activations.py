@@ -1,4 +1,4 @@
-"""Activations as modules."""
+"""Activation functions as modules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class ReLU(Configured):
-    """max(x, 0), if asked for written over x.
+    """max(x, 0); with inplace=True, overwrites x.
 
     >>> import pullback.torch as torch
     >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
@@ -30,38 +30,38 @@ class ReLU(Configured):
 
 
 class ReLU6(Configured):
-    """x put between 0 and 6."""
+    """x clamped to [0, 6]."""
 
     _options, _function = {"inplace": False}, staticmethod(F.relu6)
 
 
 class LeakyReLU(Configured):
-    """x where it is positive, else slope · x."""
+    """Leaky ReLU: x where x > 0, else negative_slope · x."""
 
     _options: ClassVar = {"negative_slope": 0.01, "inplace": False}
     _function = staticmethod(F.leaky_relu)
 
 
 class ELU(Configured):
-    """x where it is positive, else alpha · (exp(x) - 1)."""
+    """x where x > 0, else alpha · (exp(x) - 1)."""
 
     _options, _function = {"alpha": 1.0, "inplace": False}, staticmethod(F.elu)
 
 
 class CELU(Configured):
-    """x where it is positive, else alpha · (exp(x / alpha) - 1)."""
+    """x where x > 0, else alpha · (exp(x / alpha) - 1)."""
 
     _options, _function = {"alpha": 1.0, "inplace": False}, staticmethod(F.celu)
 
 
 class SELU(Configured):
-    """The `ELU` whose results keep mean 0 and variance 1."""
+    """Self-normalizing ELU: keeps mean 0 and variance 1."""
 
     _options, _function = {"inplace": False}, staticmethod(F.selu)
 
 
 class GELU(Configured):
-    """x · Φ(x), or its approximation by a tanh."""
+    """x · Φ(x), Φ the standard normal CDF, or its tanh approximation."""
 
     _options, _function = {"approximate": "none"}, staticmethod(F.gelu)
 
@@ -115,19 +115,19 @@ class LogSigmoid(Configured):
 
 
 class Hardtanh(Configured):
-    """x put between two bounds."""
+    """x clamped to [min_val, max_val]."""
 
     _options: ClassVar = {"min_val": -1.0, "max_val": 1.0, "inplace": False}
     _function = staticmethod(F.hardtanh)
 
 
 class Hardsigmoid(Configured):
-    """x / 6 + 1/2, put between 0 and 1."""
+    """x / 6 + 1/2, clamped to [0, 1]."""
 
     _options, _function = {"inplace": False}, staticmethod(F.hardsigmoid)
 
     def extra_repr(self) -> str:
-        """Nothing."""
+        """Empty: there are no options to show."""
         return ""
 
 
@@ -138,26 +138,26 @@ class Hardswish(Hardsigmoid):
 
 
 class Hardshrink(Configured):
-    """x where |x| is above lambd, else 0."""
+    """x where |x| > lambd, else 0."""
 
     _options, _function, _bare = {"lambd": 0.5}, staticmethod(F.hardshrink), True
 
 
 class Softshrink(Configured):
-    """x brought nearer to 0 by lambd, or 0."""
+    """x moved towards 0 by lambd, at most to 0."""
 
     _options, _function, _bare = {"lambd": 0.5}, staticmethod(F.softshrink), True
 
 
 class Threshold(Configured):
-    """x where it is above the threshold, else a value."""
+    """x where it exceeds the threshold, else `value`."""
 
     _options: ClassVar = {"threshold": NEEDED, "value": NEEDED, "inplace": False}
     _function = staticmethod(F.threshold)
 
 
 class GLU(Configured):
-    """The first half along an axis, times the sigmoid of the second."""
+    """Gated linear unit: the first half along an axis times the sigmoid of the second half."""
 
     _options, _function = {"dim": -1}, staticmethod(F.glu)
 
@@ -175,31 +175,31 @@ class Softmin(Configured):
 
 
 class LogSoftmax(Configured):
-    """log(softmax(x)) along an axis."""
+    """log(softmax(x)) along an axis, computed without overflow."""
 
     _options, _function = {"dim": None}, staticmethod(F.log_softmax)
 
 
 class Softmax2d(Module):
-    """softmax over the channels of each place of (examples, channels, height, width)."""
+    """Softmax over the channels at each pixel of (batch, channels, height, width)."""
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return F.softmax(input, -3)
 
 
 class RReLU(Configured):
-    """x where it is positive, else x times a slope, a random one in training."""
+    """x where x > 0, else x times a slope, which is random in training."""
 
     _options: ClassVar = {"lower": 1.0 / 8, "upper": 1.0 / 3, "inplace": False}
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
 
 class PReLU(Module):
-    """x where it is positive, else weight · x, with a weight that is learnt, or one a channel."""
+    """x where x > 0, else weight · x, with one learned weight, or one per channel."""
 
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
@@ -209,7 +209,7 @@ class PReLU(Module):
         self.weight = Parameter(full((num_parameters,), init, dtype=dtype))
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:

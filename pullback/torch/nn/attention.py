@@ -1,4 +1,4 @@
-"""Attention with several heads, and the layers of transformers."""
+"""Multi-head attention and transformer layers."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = [
 
 
 def _added(mask: Any, dtype: Any) -> Any:
-    """A mask as numbers to add; a boolean one is True where nobody may look."""
+    """An additive mask; a boolean mask is True where attention is not allowed."""
     if mask.dtype != dtypes.bool:
         return mask
     return where(mask, full((), -math.inf, dtype=dtype), zeros((), dtype=dtype))
 
 
 class MultiheadAttention(Module):
-    """Attention with several heads, each with its part of embed_dim (Vaswani et al., 2017).
+    """Multi-head attention; each head has its share of embed_dim (Vaswani et al., 2017).
 
-    Masks are True, or -infinity, where nobody may look.
+    Masks are True, or -infinity, where attention is not allowed.
 
     >>> import pullback.torch as torch
     >>> x = torch.randn(5, 2, 8)
@@ -52,7 +52,7 @@ class MultiheadAttention(Module):
     ) -> None:
         super().__init__()
         if embed_dim % num_heads or add_bias_kv or add_zero_attn:
-            raise ArgumentError("MultiheadAttention", "heads that divide embed_dim, nothing added",
+            raise ArgumentError("MultiheadAttention", "heads that divide embed_dim, no added k, v",
                                 f"{embed_dim}, {num_heads}, {add_bias_kv=}, {add_zero_attn=}")
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.batch_first, self.head_dim = batch_first, embed_dim // num_heads
@@ -85,11 +85,11 @@ class MultiheadAttention(Module):
         return [F.linear(x, w, b) for x, w, b in rows]
 
     def _heads(self, x: Any) -> Any:
-        """(examples, steps, embed_dim) as (examples, heads, steps, head_dim)."""
+        """Reshape (batch, steps, embed_dim) to (batch, heads, steps, head_dim)."""
         return x.reshape(*x.shape[:2], self.num_heads, self.head_dim).transpose(1, 2)
 
     def _mask(self, mask: Any, padding: Any, dtype: Any) -> Any:
-        """The two masks together, to add to (examples, heads, queries, keys)."""
+        """Both masks combined, to add to (batch, heads, queries, keys)."""
         found = None
         if mask is not None:
             found = _added(mask, dtype)
@@ -106,7 +106,7 @@ class MultiheadAttention(Module):
         need_weights: bool = True, attn_mask: Any = None, average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Any, Any]:
-        """What is seen, and the weights (the mean of the heads', or all)."""
+        """Returns the output, and the attention weights (averaged over heads, or per head)."""
         single = len(query.shape) == 2
         if single:
             query, key, value = (x.unsqueeze(0) for x in (query, key, value))
@@ -129,7 +129,7 @@ class MultiheadAttention(Module):
 
 
 class _Layer(Module):
-    """What the layers of encoder and decoder share."""
+    """Shared by encoder and decoder layers."""
 
     def _make(
         self, d_model: int, nhead: int, dim_feedforward: int, dropout: float, activation: Any,
@@ -153,7 +153,7 @@ class _Layer(Module):
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
     def _around(self, x: Any, number: int, block: Any) -> Any:
-        """x + dropout(block(x)), with the norm before the block or behind the sum."""
+        """x + dropout(block(x)), with the norm before the block or after the sum."""
         norm, drop = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
         if self.norm_first:
             return x + drop(block(norm(x)))
@@ -161,7 +161,7 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Attention to oneself, then two linear layers; each added to what goes in, and normalised."""
+    """Self-attention and a feed-forward network, each with a residual connection and a norm."""
 
     def __init__(
         self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
@@ -176,7 +176,7 @@ class TransformerEncoderLayer(_Layer):
         self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None,
         is_causal: bool = False,
     ) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         def look(x: Any) -> Any:
             return self.self_attn(x, x, x, src_key_padding_mask, False, src_mask)[0]
 
@@ -184,7 +184,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Attention to oneself, attention to a memory, then two linear layers."""
+    """Self-attention, attention to the encoder's output, and a feed-forward network."""
 
     def __init__(
         self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
@@ -200,7 +200,7 @@ class TransformerDecoderLayer(_Layer):
         tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
         tgt_is_causal: bool = False, memory_is_causal: bool = False,
     ) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         def look(x: Any) -> Any:
             return self.self_attn(x, x, x, tgt_key_padding_mask, False, tgt_mask)[0]
 
@@ -226,7 +226,7 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """Copies of a layer, one after the other."""
+    """A stack of copies of an encoder layer."""
 
     def __init__(
         self, encoder_layer: Any, num_layers: int, norm: Any = None,
@@ -238,16 +238,16 @@ class TransformerEncoder(_Stack):
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None,
         is_causal: bool | None = None,
     ) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return self._through(src, mask, src_key_padding_mask)
 
 
 class TransformerDecoder(_Stack):
-    """Copies of a layer, one after the other, all with one memory."""
+    """A stack of copies of a decoder layer, which share the encoder's output `memory`."""
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Any = None) -> None:
         super().__init__(decoder_layer, num_layers, norm)
 
     def forward(self, tgt: Any, memory: Any, *masks: Any, **keywords: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return self._through(tgt, memory, *masks, **keywords)

@@ -1,4 +1,4 @@
-"""Calling a module: `forward`, and the hooks before it, after it and in the backward pass."""
+"""Calling a module: `forward`, forward hooks and backward hooks."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _Missing = type(
 
 
 class Calling:
-    """What a module does when it is called."""
+    """The methods that run when a module is called."""
 
     _hooks: dict[str, dict[int, Any]]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What calling the module computes; every subclass has its own."""
+        """Compute the module's output; every subclass defines it."""
         raise _Missing(
-            f"call of {type(self).__name__}", "a module with a method `forward`", "none",
+            f"call of {type(self).__name__}", "a method `forward`", "none",
             "define `def forward(self, x): …`",
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What `forward` returns, after the hooks before it and through those after it."""
+        """Run the forward pre-hooks, `forward`, and the forward hooks; return the result."""
         if not self._hooks:
             return self.forward(*args, **kwargs)
         try:
@@ -50,13 +50,13 @@ class Calling:
 
     def _with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for hook, with_kwargs, _ in self._hooked(_PRE):
-            answer = hook(self, args, kwargs) if with_kwargs else hook(self, args)
-            if answer is None:
+            returned = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+            if returned is None:
                 continue
             if with_kwargs:
-                args, kwargs = answer
+                args, kwargs = returned
             else:
-                args = answer if isinstance(answer, tuple) else (answer,)
+                args = returned if isinstance(returned, tuple) else (returned,)
         pre, post = ([h for h, *_ in self._hooked(k)] for k in (_BACKWARD_PRE, _BACKWARD))
         crossing = BackwardHooks(self, pre, post) if pre or post else None
         if crossing is not None:
@@ -64,8 +64,8 @@ class Calling:
         result = self.forward(*args, **kwargs)
         for hook, with_kwargs, _ in self._hooked(_POST):
             how = (args, kwargs, result) if with_kwargs else (args, result)
-            answer = hook(self, *how)
-            result = result if answer is None else answer
+            returned = hook(self, *how)
+            result = result if returned is None else returned
         return result if crossing is None else crossing.leave(result)
 
     def _register(self, kind: str, hook: Hook, prepend: bool = False, *how: Any) -> RemovableHandle:
@@ -75,9 +75,9 @@ class Calling:
     def register_forward_pre_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, args)` before each `forward`; an answer replaces the arguments.
+        """Call `hook(module, args)` before `forward`; a non-None result replaces the arguments.
 
-        with_kwargs  the hook is called with `(module, args, kwargs)`, and answers with both
+        with_kwargs  call the hook with `(module, args, kwargs)`; it then returns both
         """
         return self._register(_PRE, hook, prepend, with_kwargs, False)
 
@@ -85,10 +85,10 @@ class Calling:
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after each `forward`; an answer replaces the output.
+        """Call `hook(module, args, output)` after `forward`; a non-None result replaces the output.
 
-        with_kwargs  the hook is called with `(module, args, kwargs, output)`
-        always_call  also where `forward` raised an error, with None for the output
+        with_kwargs  call the hook with `(module, args, kwargs, output)`
+        always_call  also call it if `forward` raised an error, with None as the output
 
         >>> import pullback.torch as torch
         >>> layer = torch.nn.ReLU()
@@ -99,25 +99,25 @@ class Calling:
         return self._register(_POST, hook, prepend, with_kwargs, always_call)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_input, grad_output)` when both are there.
+        """Call `hook(module, grad_input, grad_output)` once both gradients are computed.
 
-        They are tuples, with an entry for each positional argument and each result (None where
-        there is no gradient). An answer replaces `grad_input`.
+        Both are tuples, with one entry per positional argument and per result (None without a
+        gradient). A non-None result replaces `grad_input`.
         """
         return self._register(_BACKWARD, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_output)` before the module's gradient; an answer replaces it."""
+        """Call `hook(module, grad_output)` before the module's backward; a result replaces it."""
         return self._register(_BACKWARD_PRE, hook, prepend)
 
-    # Hooks of states: see `states.py` ---------------------------------------------------------
+    # Hooks of state_dict: see `states.py` ------------------------------------------------------
 
     def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(module, prefix, keep_vars)` before the module's state is taken."""
+        """Call `hook(module, prefix, keep_vars)` before the module's state is collected."""
         return self._register("state_pre", hook)
 
     def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata)` when its state is taken."""
+        """Call `hook(module, state_dict, prefix, local_metadata)` after its state is collected."""
         return self._register("state_post", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
@@ -125,5 +125,5 @@ class Calling:
         return self._register("load_pre", hook)
 
     def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(module, incompatible_keys)` when a state is loaded."""
+        """Call `hook(module, incompatible_keys)` after a state is loaded."""
         return self._register("load_post", hook)

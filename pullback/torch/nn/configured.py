@@ -1,4 +1,4 @@
-"""Modules that keep their options as attributes and hand them to a function."""
+"""Modules that store their options as attributes and pass them to a function."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from .module import Module
 __all__ = ["NEEDED", "Configured"]
 
 NEEDED = inspect.Parameter.empty
-"""The default of an option that has none."""
+"""Marks an option without a default."""
 
 
 class Configured(Module):
-    """A module that is a function with some options.
+    """A module that applies a function with fixed options.
 
-    A subclass has `_options`, name -> default, which are its constructor's arguments in order and
-    its attributes; and `_function`, which takes the inputs and the options by name.
+    A subclass defines `_options`, name -> default: the constructor's arguments in order, which
+    become attributes; and `_function`, called with the inputs and the options as keywords.
     """
 
     _options: ClassVar[dict[str, Any]] = {}
     _function: ClassVar[Callable[..., Any]]
-    _bare: ClassVar[bool] = False  # printed without names
+    _bare: ClassVar[bool] = False  # if True, repr shows options without names
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -43,12 +43,12 @@ class Configured(Module):
             setattr(self, name, value)
 
     def forward(self, *inputs: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         options = {name: getattr(self, name) for name in self._options}
         return type(self)._function(*inputs, **options)
 
     def extra_repr(self) -> str:
-        """The options; `inplace` where it is asked for."""
+        """The options; `inplace` only if it is set."""
         shown = [
             f"{getattr(self, name)}" if self._bare else f"{name}={getattr(self, name)!r}"
             for name in self._options if name != "inplace" or self.inplace

@@ -1,4 +1,4 @@
-"""Modules that hold modules or parameters, in lists and dictionaries."""
+"""Modules that contain modules or parameters, in lists and dictionaries."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequen
 
 
 class _Listed(Module):
-    """Modules by number."""
+    """Modules accessed by index."""
 
     def _at(self, index: int) -> str:
         count = len(self._modules)
         if not -count <= index < count:
-            raise PositionError(f"index of {type(self).__name__}", f"from {-count} to {count - 1}",
+            raise PositionError(f"index of {type(self).__name__}", f"in [{-count}, {count})",
                                 f"{index}")
         return list(self._modules)[index % count]
 
@@ -48,25 +48,25 @@ class _Listed(Module):
         self._renumbered(modules)
 
     def append(self, module: Any) -> Any:
-        """Take one more module; returns this one."""
+        """Append a module; returns this container."""
         self.add_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Any]) -> Any:
-        """Take more modules; returns this one."""
+        """Append several modules; returns this container."""
         for module in list(modules):
             self.append(module)
         return self
 
     def insert(self, index: int, module: Any) -> Any:
-        """Take a module in before another."""
+        """Insert a module before an index."""
         modules = list(self)
         modules.insert(index, module)
         self._renumbered(modules)
         return self
 
     def pop(self, index: int = -1) -> Any:
-        """Take a module out, and return it."""
+        """Remove a module, and return it."""
         module = self._modules[self._at(index)]
         del self[index]
         return module
@@ -76,7 +76,7 @@ class _Listed(Module):
 
 
 class Sequential(_Listed):
-    """Modules one after the other; given one by one, or as an ordered dictionary of names.
+    """Runs modules one after another; pass them as arguments or as an ordered dictionary.
 
     >>> import pullback.torch as torch
     >>> torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh())
@@ -103,14 +103,14 @@ class Sequential(_Listed):
         return Sequential(*self, *other)
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         for module in self._modules.values():
             input = module(input)
         return input
 
 
 class ModuleList(_Listed):
-    """Modules in a list."""
+    """A list of modules."""
 
     def __init__(self, modules: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ def _pairs(values: Any) -> Iterable[tuple[str, Any]]:
 
 
 class ModuleDict(Module):
-    """Modules by name."""
+    """A dictionary of modules."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -163,25 +163,25 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def items(self) -> Any:
-        """Names and modules."""
+        """Pairs of name and module."""
         return self._modules.items()
 
     def pop(self, key: str) -> Any:
-        """Take a module out, and return it."""
+        """Remove a module, and return it."""
         return self._modules.pop(key)
 
     def clear(self) -> None:
-        """Take all out."""
+        """Remove all modules."""
         self._modules.clear()
 
     def update(self, modules: Any) -> None:
-        """Take more modules: a dictionary, or pairs."""
+        """Add modules from a dictionary or from pairs."""
         for name, module in _pairs(modules):
             self[name] = module
 
 
 def _parameter(value: Any) -> Any:
-    """Tensors become parameters; anything else is kept as it is."""
+    """Convert tensors to parameters; other values are unchanged."""
     if isinstance(value, CoreTensor) and not isinstance(value, Parameter):
         return Parameter(value)
     return value
@@ -195,7 +195,7 @@ def _described(value: Any) -> str:
 
 
 class ParameterList(Module):
-    """Parameters in a list."""
+    """A list of parameters."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -204,7 +204,7 @@ class ParameterList(Module):
 
     def _name(self, index: int) -> str:
         if not -self._size <= index < self._size:
-            raise PositionError("index of ParameterList", f"from {-self._size} to {self._size - 1}",
+            raise PositionError("index of ParameterList", f"in [{-self._size}, {self._size})",
                                 f"{index}")
         return str(index % self._size)
 
@@ -223,13 +223,13 @@ class ParameterList(Module):
         return iter([self[i] for i in range(len(self))])
 
     def append(self, value: Any) -> ParameterList:
-        """Take one more; returns the list."""
+        """Append a value; returns the list."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Take more; returns the list."""
+        """Append several values; returns the list."""
         if isinstance(values, CoreTensor):
             raise ArgumentTypeError("ParameterList.extend", "a list", "a tensor")
         for value in list(values):
@@ -240,12 +240,12 @@ class ParameterList(Module):
         return self.extend(values)
 
     def extra_repr(self) -> str:
-        """A line for each."""
+        """One line per entry."""
         return "\n".join(f"  ({i}): {_described(value)}" for i, value in enumerate(self))
 
 
 class ParameterDict(Module):
-    """Parameters by name."""
+    """A dictionary of parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -283,24 +283,24 @@ class ParameterDict(Module):
         return (self[key] for key in self._keys)
 
     def items(self) -> Any:
-        """Names and parameters."""
+        """Pairs of name and parameter."""
         return ((key, self[key]) for key in self._keys)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The parameter of a name, or another value."""
+        """The parameter with a name, or the default."""
         return getattr(self, key) if key in self._keys else default
 
     def pop(self, key: str) -> Any:
-        """Take a parameter out, and return it."""
+        """Remove a parameter, and return it."""
         value = self[key]
         del self[key]
         return value
 
     def update(self, parameters: Any) -> None:
-        """Take more parameters: a dictionary, or pairs."""
+        """Add parameters from a dictionary or from pairs."""
         for name, value in _pairs(parameters):
             self[name] = value
 
     def extra_repr(self) -> str:
-        """A line for each."""
+        """One line per entry."""
         return "\n".join(f"  ({key}): {_described(value)}" for key, value in self.items())

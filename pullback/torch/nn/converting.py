@@ -1,4 +1,4 @@
-"""A module's tensors in another dtype."""
+"""Converting a module's tensors to another dtype."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Converting"]
 
 
 class Converting:
-    """What a module has to do with dtypes and devices."""
+    """The dtype and device methods of modules."""
 
     def _apply(self: Any, fn: Callable[[Any], Any], recurse: bool = True) -> Any:
-        """Replace what every parameter, its gradient and every buffer holds by `fn` of it."""
+        """Replace every parameter, its gradient and every buffer by `fn` of it, in place."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -33,10 +33,10 @@ class Converting:
         return self
 
     def to(self: Any, *args: Any, **kwargs: Any) -> Any:
-        """Convert its floating parameters and buffers, in place; returns the module.
+        """Convert the module's floating-point parameters and buffers, in place; returns the module.
 
-        Takes a dtype, the device "cpu" (the only one), both, or a tensor for its dtype. Integers
-        stay as they are. Raises a `TypeError` for a dtype that is not floating.
+        Accepts a dtype, the device "cpu" (the only one), both, or a tensor with the dtype. Integers
+        are unchanged. Raises a `TypeError` for a dtype that is not floating-point.
 
         >>> import pullback.torch as torch
         >>> torch.nn.Linear(3, 2).to(torch.float64).weight.dtype
@@ -62,34 +62,34 @@ class Converting:
         return self._apply(converted)
 
     def type(self: Any, dst_type: Any) -> Any:
-        """Convert all of its parameters and buffers."""
+        """Convert all parameters and buffers."""
         return self._apply(lambda t: t.to(dst_type))
 
     def _floats(self: Any, dtype: Any) -> Any:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
     def double(self: Any) -> Any:
-        """Convert its floating parameters and buffers to float64."""
+        """Convert floating-point parameters and buffers to float64."""
         return self._floats(dtypes.float64)
 
     def float(self: Any) -> Any:
-        """Convert its floating parameters and buffers to float32."""
+        """Convert floating-point parameters and buffers to float32."""
         return self._floats(dtypes.float32)
 
     def half(self: Any) -> Any:
-        """Convert its floating parameters and buffers to float16."""
+        """Convert floating-point parameters and buffers to float16."""
         return self._floats(dtypes.float16)
 
     def bfloat16(self: Any) -> Any:
-        """Convert its floating parameters and buffers to bfloat16."""
+        """Convert floating-point parameters and buffers to bfloat16."""
         return self._floats(dtypes.of_bfloat16())
 
     def cpu(self: Any) -> Any:
-        """The module itself: memory is the processor's."""
+        """Returns the module: tensors already live in CPU memory."""
         return self
 
     def cuda(self: Any, device: Any = None) -> Any:
-        """An error: there is no such device here."""
+        """Raises an error: there is no CUDA device here."""
         raise as_runtime(ArgumentError(f"{type(self).__name__}.cuda", "the device cpu", "cuda"))
 
 

@@ -1,4 +1,4 @@
-"""Hooks of modules: kept in order, removed by a handle, and those of the backward pass."""
+"""Module hooks: registration order, removal handles, and full backward hooks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _numbers = itertools.count()
 
 
 class RemovableHandle:
-    """Takes a hook away again, by `remove()` or at the end of a `with` block.
+    """Removes a hook, by `remove()` or at the end of a `with` block.
 
     >>> kept = {}
     >>> with RemovableHandle(kept, print):
@@ -40,7 +40,7 @@ class RemovableHandle:
             mark.add(self.id)
 
     def remove(self) -> None:
-        """Take the hook away."""
+        """Remove the hook."""
         self._hooks.pop(self.id, None)
         for mark in self._marks:
             mark.discard(self.id)
@@ -53,7 +53,7 @@ class RemovableHandle:
 
 
 class _Crossing(Function):
-    """Tensors handed on as they are; a function sees, and may replace, their cotangents."""
+    """Identity on tensors; a callback reads, and may replace, their cotangents."""
 
     @staticmethod
     def forward(ctx: Any, seen: Callable[[tuple[Any, ...]], tuple[Any, ...]], *xs: Any) -> Any:
@@ -67,26 +67,26 @@ class _Crossing(Function):
 
 
 class BackwardHooks:
-    """The full backward hooks of one call of a module.
+    """The full backward hooks of one module call.
 
-    The tensors that go in and come out are led through an identity each. When the cotangents of
-    the results are there, the pre-hooks see them; when those of the inputs are, the hooks do.
+    Inputs and outputs pass through an identity operation each. The pre-hooks run once the
+    cotangents of the outputs are computed, the hooks once those of the inputs are.
     """
 
     def __init__(self, module: Any, pre: list[Any], post: list[Any]) -> None:
         self.module, self.pre, self.post = module, pre, post
         self.outs: tuple[Any, ...] = ()
-        self.inputs = 0  # how many arguments there are, tensors or not
-        self.places: list[int] = []  # where the tensors that require gradients stand among them
+        self.inputs = 0  # the number of arguments, tensors or not
+        self.places: list[int] = []  # positions of the tensors that require gradients
 
     def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments to call the module with."""
+        """Returns the arguments to call the module with."""
         self.inputs = len(args)
         crossed, self.places = _cross(args, self._input_cotangents if self.post else None)
         return crossed
 
     def leave(self, result: Any) -> Any:
-        """The module's result to hand on."""
+        """Returns the module's result, wrapped."""
         single = isinstance(result, CoreTensor)
         parts = (result,) if single else tuple(result) if isinstance(result, (tuple, list)) else ()
         if not parts:
@@ -104,7 +104,7 @@ class BackwardHooks:
         for hook in self.pre:
             outs = _replaced(hook(self.module, outs), outs)
         self.outs = outs
-        if self.post and not self.places:  # no cotangent of an input will come
+        if self.post and not self.places:  # no input will receive a cotangent
             for hook in self.post:
                 hook(self.module, (None,) * self.inputs, outs)
         return tuple([outs[i] for i in where])
@@ -138,7 +138,7 @@ def _spread(grads: tuple[Any, ...], where: list[int], count: int) -> tuple[Any, 
     return tuple(made)
 
 
-def _replaced(answer: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-    if answer is None:
+def _replaced(returned: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+    if returned is None:
         return grads
-    return tuple(answer) if isinstance(answer, (tuple, list)) else (answer,)
+    return tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)

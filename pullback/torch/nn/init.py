@@ -1,4 +1,4 @@
-"""`torch.nn.init`: first values, written over a tensor."""
+"""`torch.nn.init`: initialize a tensor in place."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GAINS = {
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """What values shrink by in an activation; `param` is the slope of a leaky relu.
+    """The gain that compensates an activation's scaling; `param` is the slope of a leaky relu.
 
     >>> calculate_gain("tanh")
     1.6666666666666667
@@ -53,13 +53,13 @@ def _put(tensor: Any, values: Any, name: str) -> Any:
 
 
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
-    """Fill with numbers from [a, b), all equally likely."""
+    """Fill with uniform samples from [a, b)."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Fill with normal numbers."""
+    """Fill with samples of a normal distribution."""
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -68,13 +68,13 @@ def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
     generator: Any = None,
 ) -> Any:
-    """Fill with normal numbers, those outside [a, b] drawn again.
+    """Fill with normal samples, truncated to [a, b].
 
     >>> import pullback.torch as torch
     >>> bool((trunc_normal_(torch.empty(100), a=-1.0, b=1.0).abs() <= 1).all())
     True
     """
-    from scipy.special import ndtr, ndtri  # heavy, and needed here alone
+    from scipy.special import ndtr, ndtri  # slow to import, and only needed here
 
     low, high = (ndtr((bound - mean) / std) for bound in (a, b))
     chance = numpy.asarray(raw(_source(generator).uniform(tuple(tensor.shape), low=low, high=high)))
@@ -111,10 +111,10 @@ def eye_(tensor: Any) -> Any:
 
 @guarded
 def dirac_(tensor: Any, groups: int = 1) -> Any:
-    """Fill the weights of a convolution so that it hands channels on as they are."""
+    """Fill the weights of a convolution so that it is the identity on channels."""
     shape = tuple(tensor.shape)
     if not 3 <= len(shape) <= 5 or shape[0] % groups:
-        raise ShapeError("tensor of `dirac_`", "3 to 5 axes, the first divided by the groups",
+        raise ShapeError("tensor of `dirac_`", "3 to 5 axes, the first divisible by groups",
                          f"shape {shape}")
     values, middle = numpy.zeros(shape), tuple(n // 2 for n in shape[2:])
     each = shape[0] // groups
@@ -126,7 +126,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
 
 @guarded
 def orthogonal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Fill with a random orthogonal matrix (all axes but the first as one), times a gain.
+    """Fill with a random orthogonal matrix times `gain`; all axes but the first are flattened.
 
     >>> import pullback.torch as torch
     >>> q = orthogonal_(torch.empty(3, 3, dtype=torch.float64))
@@ -145,7 +145,7 @@ def orthogonal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
 
 @guarded
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
-    """Fill a matrix with normal numbers, of which in each column this share is 0."""
+    """Fill a matrix with normal samples; this fraction of each column is 0."""
     rows, columns = _matrix(tensor, "sparse_")
     source = _source(generator)
     values = numpy.array(raw(source.normal((rows, columns), scale=std)))
@@ -163,13 +163,13 @@ def _spread(tensor: Any) -> tuple[int, int]:
 
 
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Fill with uniform numbers whose variance is gain² · 2 / (inputs + outputs)."""
+    """Fill with uniform samples of variance gain² · 2 / (fan_in + fan_out)."""
     bound = gain * math.sqrt(6 / max(1, sum(_spread(tensor))))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Fill with normal numbers whose variance is gain² · 2 / (inputs + outputs)."""
+    """Fill with normal samples of variance gain² · 2 / (fan_in + fan_out)."""
     return normal_(tensor, 0.0, gain * math.sqrt(2 / max(1, sum(_spread(tensor)))), generator)
 
 
@@ -184,7 +184,7 @@ def kaiming_uniform_(
     tensor: Any, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Any:
-    """Fill with uniform numbers whose variance keeps that of what passes through."""
+    """Fill with uniform samples that preserve the variance of activations (or gradients)."""
     bound = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
@@ -193,5 +193,5 @@ def kaiming_normal_(
     tensor: Any, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Any:
-    """Fill with normal numbers whose variance keeps that of what passes through."""
+    """Fill with normal samples that preserve the variance of activations (or gradients)."""
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)

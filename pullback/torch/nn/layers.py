@@ -1,4 +1,4 @@
-"""Linear layers, embeddings, dropout, shapes."""
+"""Linear layers, embeddings, dropout, reshaping layers."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ __all__ = [
 
 
 class Identity(Module):
-    """x."""
+    """Returns its input."""
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
-        """Takes whatever another layer would take."""
+        """Accepts and ignores any arguments."""
         super().__init__()
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return input
 
 
 class Linear(Module):
-    """x @ weight.T + bias; weight is (out_features, in_features).
+    """x @ weight.T + bias; weight has shape (out_features, in_features).
 
-    First values: uniform in ±1 / √in_features.
+    Initialized uniformly in ±1 / √in_features.
 
     >>> import pullback.torch as torch
     >>> torch.nn.Linear(3, 2)(torch.ones(4, 3)).shape
@@ -53,14 +53,14 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw first values."""
+        """Initialize the parameters."""
         bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -70,7 +70,7 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """x1ᵀ weight[k] x2 + bias[k], for each k."""
+    """x1ᵀ weight[k] x2 + bias[k] for each k."""
 
     def __init__(
         self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
@@ -85,13 +85,13 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw first values: uniform in ±1 / √in1_features."""
+        """Initialize the parameters uniformly in ±1 / √in1_features."""
         bound = 1 / math.sqrt(self.in1_features)
         for p in self.parameters():
             init.uniform_(p, -bound, bound)
 
     def forward(self, input1: Any, input2: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -102,9 +102,9 @@ class Bilinear(Module):
 
 
 class Embedding(Module):
-    """A row of a table for each integer; the first values are normal.
+    """Looks up rows of a table for integer indices; initialized from a normal distribution.
 
-    padding_idx  a row that stays 0 at first, and has no gradient
+    padding_idx  a row that is initialized to 0 and receives no gradient
     """
 
     def __init__(
@@ -127,25 +127,25 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, **options: Any) -> Any:
-        """The layer with a table that is there; frozen unless asked otherwise."""
+        """A layer with the given table; frozen by default."""
         count, size = embeddings.shape
         made = cls(count, size, _weight=embeddings, **options)
         made.weight.requires_grad_(not freeze)
         return made
 
     def reset_parameters(self) -> None:
-        """Draw first values."""
+        """Initialize the table."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             self.weight.data[self.padding_idx] = 0
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
                            self.scale_grad_by_freq, self.sparse)
 
     def extra_repr(self) -> str:
-        """The sizes, and the options that are not the usual ones."""
+        """The sizes, and the non-default options."""
         shown = f"{self.num_embeddings}, {self.embedding_dim}"
         usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
         for name, value in usual.items():
@@ -155,7 +155,7 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Embedding):
-    """The sums or means of rows of a table."""
+    """Sums or means of table rows."""
 
     def __init__(
         self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None,
@@ -170,7 +170,7 @@ class EmbeddingBag(Embedding):
         self.mode, self.include_last_offset = mode, include_last_offset
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return F.embedding_bag(
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
             self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
@@ -182,28 +182,28 @@ class EmbeddingBag(Embedding):
 
 
 class Flatten(Configured):
-    """Some neighbouring axes as one, by default all but the first."""
+    """Flattens adjacent axes into one, by default all but the first."""
 
     _options: ClassVar = {"start_dim": 1, "end_dim": -1}
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return input.flatten(self.start_dim, self.end_dim)
 
 
 class Unflatten(Module):
-    """One axis as several."""
+    """Unflattens one axis into several."""
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
-        """The axis and its lengths."""
+        """The axis and its new lengths."""
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
 
@@ -218,7 +218,7 @@ class _Dropout(Configured):
             )
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return type(self)._function(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
@@ -227,31 +227,31 @@ class _Dropout(Configured):
 
 
 class Dropout(_Dropout):
-    """In training, entries are 0 with probability p and the others divided by 1 - p."""
+    """In training, sets entries to 0 with probability p and scales the others by 1 / (1 - p)."""
 
     _function = staticmethod(F.dropout)
 
 
 class Dropout1d(_Dropout):
-    """The same for whole channels of (examples, channels, length)."""
+    """Dropout of whole channels of (batch, channels, length)."""
 
     _function = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_Dropout):
-    """The same for whole channels of images."""
+    """Dropout of whole channels of images."""
 
     _function = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_Dropout):
-    """The same for whole channels of volumes."""
+    """Dropout of whole channels of volumes."""
 
     _function = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_Dropout):
-    """The dropout that keeps mean 0 and variance 1, behind `SELU`."""
+    """Dropout for `SELU` networks: keeps mean 0 and variance 1."""
 
     _function = staticmethod(F.alpha_dropout)
 
@@ -263,12 +263,12 @@ class FeatureAlphaDropout(_Dropout):
 
 
 class CosineSimilarity(Configured):
-    """x1 · x2 / (|x1| |x2|) along an axis."""
+    """Cosine similarity x1 · x2 / (|x1| |x2|) along an axis."""
 
     _options, _function = {"dim": 1, "eps": 1e-8}, staticmethod(F.cosine_similarity)
 
     def extra_repr(self) -> str:
-        """Nothing."""
+        """Empty: no options are shown."""
         return ""
 
 
@@ -279,5 +279,5 @@ class PairwiseDistance(Configured):
     _function = staticmethod(F.pairwise_distance)
 
     def extra_repr(self) -> str:
-        """Nothing."""
+        """Empty: no options are shown."""
         return ""

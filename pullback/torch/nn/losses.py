@@ -21,7 +21,7 @@ _MEAN = {**_OLD, "reduction": "mean"}
 
 
 class _Loss(Configured):
-    """Options that are tensors become buffers."""
+    """Base class; tensor options become buffers."""
 
     _tensors_among: ClassVar = ("weight", "pos_weight")
 
@@ -37,12 +37,12 @@ class _Loss(Configured):
             self.reduction = averaged if old[1] is not False else "none"
 
     def forward(self, *inputs: Any) -> Any:
-        """The loss of an input and a target."""
+        """Compute the loss of an input and a target."""
         options = {name: getattr(self, name) for name in self._options if name not in _OLD}
         return type(self)._function(*inputs, **options)
 
     def extra_repr(self) -> str:
-        """Nothing."""
+        """Empty: no options are shown."""
         return ""
 
 
@@ -51,31 +51,31 @@ def _loss(function: Callable[..., Any], before: dict[str, Any], after: Any = ())
 
 
 class MSELoss(_Loss):
-    """(input - target)²."""
+    """Squared error: (input - target)²."""
 
     _options, _function = _loss(F.mse_loss, {})
 
 
 class L1Loss(_Loss):
-    """|input - target|."""
+    """Absolute error: |input - target|."""
 
     _options, _function = _loss(F.l1_loss, {})
 
 
 class SmoothL1Loss(_Loss):
-    """The Huber loss, divided by beta."""
+    """Huber loss divided by beta."""
 
     _options, _function = _loss(F.smooth_l1_loss, {}, {"beta": 1.0})
 
 
 class HuberLoss(_Loss):
-    """Quadratic within delta of the target, linear beyond."""
+    """Huber loss: quadratic within delta of the target, linear beyond."""
 
     _options, _function = {"reduction": "mean", "delta": 1.0}, staticmethod(F.huber_loss)
 
 
 class CrossEntropyLoss(_Loss):
-    """-log(softmax(input)) of the target's class.
+    """Cross entropy: -log(softmax(input)) of the target's class.
 
     >>> import pullback.torch as torch
     >>> torch.nn.CrossEntropyLoss()(torch.zeros(1, 2), torch.tensor([1]))
@@ -90,7 +90,7 @@ class CrossEntropyLoss(_Loss):
 
 
 class NLLLoss(_Loss):
-    """-input of the target's class."""
+    """Negative log likelihood: -input of the target's class."""
 
     _options: ClassVar = {
         "weight": None, "size_average": None, "ignore_index": -100, "reduce": None,
@@ -100,13 +100,13 @@ class NLLLoss(_Loss):
 
 
 class BCELoss(_Loss):
-    """-t log(p) - (1 - t) log(1 - p) for probabilities p."""
+    """Binary cross entropy: -t log(p) - (1 - t) log(1 - p) for probabilities p."""
 
     _options, _function = _loss(F.binary_cross_entropy, {"weight": None})
 
 
 class BCEWithLogitsLoss(_Loss):
-    """-t log(p) - (1 - t) log(1 - p) with p = sigmoid(input)."""
+    """Binary cross entropy of logits: -t log(p) - (1 - t) log(1 - p) with p = sigmoid(input)."""
 
     _options, _function = _loss(
         F.binary_cross_entropy_with_logits, {"weight": None}, {"pos_weight": None}
@@ -114,13 +114,13 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """target · (log(target) - input)."""
+    """KL divergence: target · (log(target) - input)."""
 
     _options, _function = _loss(F.kl_div, {}, {"log_target": False})
 
 
 class PoissonNLLLoss(_Loss):
-    """exp(input) - target · input."""
+    """Poisson negative log likelihood: exp(input) - target · input."""
 
     _options: ClassVar = {
         "log_input": True, "full": False, "size_average": None, "eps": 1e-8, "reduce": None,
@@ -130,14 +130,14 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """(log(var) + (input - target)² / var) / 2."""
+    """Gaussian negative log likelihood: (log(var) + (input - target)² / var) / 2."""
 
     _options: ClassVar = {"full": False, "eps": 1e-6, "reduction": "mean"}
     _function = staticmethod(F.gaussian_nll_loss)
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target · input))."""
+    """Logistic loss: log(1 + exp(-target · input))."""
 
     _options, _function = _loss(F.soft_margin_loss, {})
 
@@ -161,13 +161,13 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MultiMarginLoss(_Loss):
-    """Σ max(0, margin - input[target] + input[i])ᵖ / classes over the other classes."""
+    """Multi-class margin loss: Σ max(0, margin - input[target] + input[i])ᵖ / number of classes."""
 
     _options, _function = _loss(F.multi_margin_loss, {"p": 1, "margin": 1.0, "weight": None})
 
 
 class MultiLabelSoftMarginLoss(_Loss):
-    """The mean over classes of the logistic losses."""
+    """The mean of the logistic losses over the classes."""
 
     _options, _function = _loss(F.multilabel_soft_margin_loss, {"weight": None})
 
@@ -181,7 +181,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """The same, with a distance of one's own."""
+    """Triplet loss with a custom distance function."""
 
     _options: ClassVar = {
         "distance_function": None, "margin": 1.0, "swap": False, "reduction": "mean",

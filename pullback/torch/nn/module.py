@@ -1,4 +1,4 @@
-"""`torch.nn.Module`: parameters, buffers and modules are registered when they become attributes."""
+"""`torch.nn.Module`: parameters, buffers and submodules register on attribute assignment."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Module"]
 
 
 class Module(Calling, States, Converting, CoreModule):
-    """Base of layers and networks: give it attributes and a method `forward`, and call it.
+    """Base class of layers and networks: assign attributes, define `forward`, and call it.
 
-    `super().__init__()` comes first. A `Parameter`, a `Buffer` and a `Module` that become
-    attributes are registered; other tensors are not, nor what is in lists: for these there are
-    `register_buffer`, `ModuleList` and `ParameterList`.
+    Call `super().__init__()` first. A `Parameter`, `Buffer` or `Module` assigned to an
+    attribute is registered; other tensors, and the contents of lists, are not: use
+    `register_buffer`, `ModuleList` and `ParameterList` for these.
 
     >>> import pullback.torch as torch
     >>> class Scale(torch.nn.Module):
@@ -91,7 +91,7 @@ class Module(Calling, States, Converting, CoreModule):
             object.__delattr__(self, name)
 
     def _forget(self, name: str, but: str = "") -> bool:
-        """Take a name out of wherever it is, but for one place; whether it was anywhere."""
+        """Remove a name from all registries except one; returns whether it was registered."""
         places = [self.__dict__[k] for k in ("_parameters", "_buffers", "_modules") if k != but]
         known = [place for place in (*places, self.__dict__) if name in place]
         for place in known:
@@ -108,7 +108,7 @@ class Module(Calling, States, Converting, CoreModule):
         return sorted(n for n in names if not n[:1].isdigit())
 
     def register_parameter(self, name: str, param: Any) -> None:
-        """Keep a parameter, or None for one that may come."""
+        """Register a parameter; None reserves the name."""
         self._ready("parameters")
         self._check_name(name, "_parameters")
         if param is not None and not isinstance(param, Parameter):
@@ -120,7 +120,7 @@ class Module(Calling, States, Converting, CoreModule):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
-        """Keep a tensor that is not learnt; in `state_dict` if it is persistent."""
+        """Register a tensor that is not trained; part of `state_dict` if persistent."""
         self._ready("buffers")
         self._check_name(name, "_buffers")
         if tensor is not None and not isinstance(tensor, CoreTensor):
@@ -130,7 +130,7 @@ class Module(Calling, States, Converting, CoreModule):
         (change.discard if persistent else change.add)(name)
 
     def register_module(self, name: str, module: Any) -> None:
-        """Keep a module inside."""
+        """Register a submodule."""
         self._ready("module")
         self._check_name(name, "_modules")
         if module is not None and not isinstance(module, CoreModule):
@@ -144,11 +144,11 @@ class Module(Calling, States, Converting, CoreModule):
         if not isinstance(name, str):
             raise ArgumentTypeError(who, "a string", repr(name))
         if not name or "." in name:
-            raise KeyError(f"{who}: expected one without a dot, got {name!r}")
+            raise KeyError(f"{who}: expected a name without a dot, got {name!r}")
         if name not in self.__dict__[kind] and hasattr(self, name):
             raise KeyError(f"attribute {name!r} already exists")
 
-    # What it has ------------------------------------------------------------------------------
+    # Contents ---------------------------------------------------------------------------------
 
     def _members(self) -> Iterator[tuple[str, Any]]:
         for kind in (self._parameters, self._buffers, self._modules):
@@ -175,25 +175,25 @@ class Module(Calling, States, Converting, CoreModule):
     def named_parameters(  # type: ignore[override]
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """What it learns, by name; without `recurse`, not what modules inside do."""
+        """The parameters by name; without `recurse`, only the module's own."""
         return self._named(lambda m: iter(m._parameters.items()), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Any]:  # type: ignore[override]
-        """What it learns, each once."""
+        """The parameters, each once."""
         return (p for _, p in self.named_parameters(recurse=recurse))
 
     def named_buffers(  # type: ignore[override]
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """What it keeps but does not learn, by name."""
+        """The buffers by name."""
         return self._named(lambda m: iter(m._buffers.items()), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Any]:  # type: ignore[override]
-        """What it keeps but does not learn, each once."""
+        """The buffers, each once."""
         return (b for _, b in self.named_buffers(recurse=recurse))
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The modules directly inside, each once, by name."""
+        """The direct submodules by name, each once."""
         seen: set[int] = set()
         for name, module in self._modules.items():
             if module is not None and id(module) not in seen:
@@ -201,13 +201,13 @@ class Module(Calling, States, Converting, CoreModule):
                 yield name, module
 
     def children(self) -> Iterator[Any]:  # type: ignore[override]
-        """The modules directly inside, each once."""
+        """The direct submodules, each once."""
         return (module for _, module in self.named_children())
 
     def named_modules(  # type: ignore[override]
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """This module and all inside, by name; its own name is the prefix."""
+        """This module and all submodules by name; its own name is the prefix."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -220,7 +220,7 @@ class Module(Calling, States, Converting, CoreModule):
                 yield from module.named_modules(memo, inner, remove_duplicate)
 
     def modules(self) -> Iterator[Any]:  # type: ignore[override]
-        """This module and all inside, each once."""
+        """This module and all submodules, each once."""
         return (module for _, module in self.named_modules())
 
     def _tensors(self) -> Iterator[tuple[str, Any]]:
@@ -230,20 +230,20 @@ class Module(Calling, States, Converting, CoreModule):
                     yield (f"{prefix}.{name}" if prefix else name), value
 
     def get_submodule(self, target: str) -> Any:
-        """The module of a dotted name; the empty name is its own."""
+        """The submodule with a dotted name; the empty name is this module."""
         found: Any = self
         for part in target.split(".") if target else ():
             found = getattr(found, part)
             if not isinstance(found, CoreModule):
-                raise AttributeError(f"{part!r} in {target!r} is no module")
+                raise AttributeError(f"{part!r} in {target!r} is not a module")
         return found
 
     def get_parameter(self, target: str) -> Any:
-        """The parameter of a dotted name."""
+        """The parameter with a dotted name."""
         return self._found(target, "_parameters")
 
     def get_buffer(self, target: str) -> Any:
-        """The buffer of a dotted name."""
+        """The buffer with a dotted name."""
         return self._found(target, "_buffers")
 
     def _found(self, target: str, kind: str) -> Any:
@@ -253,17 +253,17 @@ class Module(Calling, States, Converting, CoreModule):
             raise AttributeError(f"{type(self).__name__} has no {target!r} in {kind}")
         return holder[name]
 
-    # What it does -----------------------------------------------------------------------------
+    # Modes ------------------------------------------------------------------------------------
 
     def apply(self, fn: Callable[[Any], Any]) -> Any:
-        """Call a function with every module inside and then this one; returns the module."""
+        """Call a function with every submodule, then with this module; returns the module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def train(self, mode: bool = True) -> Any:
-        """Make it, and all inside, behave as in training (dropout drops); returns it."""
+        """Set training mode (such as dropout) for the module and all submodules; returns it."""
         if not isinstance(mode, bool):
             raise ArgumentError("argument `mode` of train", "a boolean", repr(mode))
         self.training = mode
@@ -272,13 +272,13 @@ class Module(Calling, States, Converting, CoreModule):
         return self
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Let its parameters learn, or (False) freeze them; returns it."""
+        """Make all parameters trainable, or (False) freeze them; returns the module."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of its parameters, or make them zeros."""
+        """Reset the gradients of the parameters to None, or to zeros."""
         for p in self.parameters():
             if p.grad is not None:
                 p.grad = None if set_to_none else p.grad.detach() * 0

@@ -1,4 +1,4 @@
-"""Layers that bring their input to mean 0 and variance 1."""
+"""Normalization layers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Norm(Module):
             self.register_parameter(name, value)
 
     def reset_parameters(self) -> None:
-        """Take the first values again: 1 for weights, 0 for biases."""
+        """Reset weights to 1 and biases to 0."""
         for name, value in (("weight", 1), ("bias", 0)):
             p = self._parameters.get(name)
             if p is not None:
@@ -32,7 +32,7 @@ class _Norm(Module):
 
 
 class LayerNorm(_Norm):
-    """Normalises each example over its last axes, then scales and shifts each entry.
+    """Layer normalization over the last axes, then an affine map per entry.
 
     >>> import pullback.torch as torch
     >>> torch.nn.LayerNorm(2, eps=0.0)(torch.tensor([[1.0, 3.0]])).tolist()
@@ -50,18 +50,18 @@ class LayerNorm(_Norm):
         self._affine(self.normalized_shape, elementwise_affine, elementwise_affine and bias, dtype)
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The shape, and the options."""
+        """The shape and the options."""
         shown = f"{self.normalized_shape}, eps={self.eps}"
         bias = f", bias={self.bias is not None}" if hasattr(self, "bias") else ""
         return f"{shown}, elementwise_affine={self.elementwise_affine}{bias}"
 
 
 class RMSNorm(LayerNorm):
-    """Divides by the root of the mean square over the last axes, then scales."""
+    """Divides by the root mean square over the last axes, then scales."""
 
     def __init__(
         self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True,
@@ -72,12 +72,12 @@ class RMSNorm(LayerNorm):
         del self.bias
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
 
 class GroupNorm(_Norm):
-    """Normalises each group of channels of each example."""
+    """Normalizes each group of channels per example."""
 
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
@@ -94,7 +94,7 @@ class GroupNorm(_Norm):
         self._affine((num_channels,), affine, affine and bias, dtype)
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
@@ -104,7 +104,7 @@ class GroupNorm(_Norm):
 
 
 class _Running(_Norm):
-    """What keeps running averages."""
+    """Base class of layers with running statistics."""
 
     _axes: ClassVar[tuple[int, ...]]
 
@@ -124,14 +124,14 @@ class _Running(_Norm):
             self.register_buffer(name, value if track else None)
 
     def reset_running_stats(self) -> None:
-        """Forget the running averages."""
+        """Reset the running statistics."""
         if self.track_running_stats:
             for name, value in (("running_mean", 0), ("running_var", 1),
                                 ("num_batches_tracked", 0)):
                 self._buffers[name].fill_(value)
 
     def reset_parameters(self) -> None:
-        """Take the first values again."""
+        """Reset the parameters and the running statistics."""
         self.reset_running_stats()
         super().reset_parameters()
 
@@ -158,7 +158,7 @@ class _BatchNorm(_Running):
         self._make(num_features, eps, momentum, affine, track_running_stats, dtype, bias)
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         self._check(input)
         share, mean, variance = self.momentum, self.running_mean, self.running_var
         if self.training and mean is not None:
@@ -171,19 +171,19 @@ class _BatchNorm(_Running):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalises each channel (axis 1), in training by the batch's statistics."""
+    """Batch normalization of each channel (axis 1); training uses the batch's statistics."""
 
     _axes = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """The same for images."""
+    """Batch normalization of images."""
 
     _axes = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """The same for volumes."""
+    """Batch normalization of volumes."""
 
     _axes = (5,)
 
@@ -198,7 +198,7 @@ class _InstanceNorm(_Running):
         self._make(num_features, eps, momentum, affine, track_running_stats, dtype, bias)
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         self._check(input)
         single = len(input.shape) == self._axes[0]
         x = input.unsqueeze(0) if single else input
@@ -209,25 +209,25 @@ class _InstanceNorm(_Running):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalises each channel of each example."""
+    """Normalizes each channel per example."""
 
     _axes = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """The same for images."""
+    """Instance normalization of images."""
 
     _axes = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """The same for volumes."""
+    """Instance normalization of volumes."""
 
     _axes = (4, 5)
 
 
 class LocalResponseNorm(Module):
-    """Divides by (k + alpha · mean of the squares of neighbouring channels)^beta."""
+    """Local response normalization: x / (k + alpha · mean of adjacent channels' squares)^beta."""
 
     def __init__(
         self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
@@ -236,7 +236,7 @@ class LocalResponseNorm(Module):
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:

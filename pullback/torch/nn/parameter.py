@@ -1,4 +1,4 @@
-"""`Parameter` and `Buffer`: what a module learns, and what it keeps and does not learn."""
+"""`Parameter` and `Buffer`: a module's trainable and non-trainable tensors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["Buffer", "Parameter"]
 
 
 class Parameter(_nn.Parameter, _Tensor):
-    """A tensor that a module learns; it shares memory with the tensor it is made of.
+    """A tensor that is trained; shares memory with the tensor it is created from.
 
-    data           a tensor, or what becomes one; left out, a tensor with no entries
-    requires_grad  False for one that is not to learn now
+    data           a tensor or convertible value; by default an empty tensor
+    requires_grad  False to freeze the parameter
 
     >>> import pullback.torch as torch
     >>> torch.nn.Parameter(torch.zeros(2)).requires_grad
@@ -38,9 +38,9 @@ class Parameter(_nn.Parameter, _Tensor):
 
 
 class Buffer(_Tensor):
-    """A tensor that becomes a buffer of the module that it is made an attribute of.
+    """A tensor that registers as a buffer when it is assigned to a module attribute.
 
-    persistent  whether it is in the module's `state_dict`
+    persistent  whether it is part of the module's `state_dict`
 
     >>> import pullback.torch as torch
     >>> module = torch.nn.Module()

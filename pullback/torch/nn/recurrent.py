@@ -1,4 +1,4 @@
-"""Recurrent layers: one step, or a whole sequence."""
+"""Recurrent cells and layers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Recurrent(Module):
     hidden_size: int
 
     def reset_parameters(self) -> None:
-        """Draw first values: uniform in ±1 / √hidden_size."""
+        """Initialize the parameters uniformly in ±1 / √hidden_size."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size else 0.0
         for p in self.parameters():
             init.uniform_(p, -bound, bound)
@@ -80,7 +80,7 @@ class _Cell(_Recurrent):
 
 
 class RNNCell(_Cell):
-    """tanh(W x + b + U h + c), or relu of it."""
+    """Elman cell: tanh(W x + b + U h + c), or relu instead of tanh."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
@@ -96,13 +96,13 @@ class RNNCell(_Cell):
         return _rnn(input, hx, *self._given, function=_function(self.nonlinearity))
 
     def extra_repr(self) -> str:
-        """The sizes, and relu if it is that."""
+        """The sizes, and the nonlinearity if it is relu."""
         tail = "" if self.nonlinearity == "tanh" else f", nonlinearity={self.nonlinearity}"
         return super().extra_repr() + tail
 
 
 class GRUCell(_Cell):
-    """A gated recurrent unit (Cho et al., 2014)."""
+    """Gated recurrent unit (Cho et al., 2014)."""
 
     _gates = 3
 
@@ -114,13 +114,13 @@ class GRUCell(_Cell):
 
 
 class LSTMCell(_Cell):
-    """A long short-term memory cell (Hochreiter and Schmidhuber, 1997)."""
+    """Long short-term memory cell (Hochreiter and Schmidhuber, 1997)."""
 
     _gates = 4
 
     @guarded
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """The next state and cell."""
+        """The next hidden state and cell state."""
         h, c = (self._start(input), self._start(input)) if hx is None else hx
         return core.lstm_cell(input, h, c, *self._given)
 
@@ -129,7 +129,7 @@ class LSTMCell(_Cell):
 
 
 class _Layers(_Recurrent):
-    """Cells along a sequence, in one or both directions, in layers."""
+    """Runs cells along a sequence: stacked layers, one or both directions."""
 
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
@@ -155,14 +155,14 @@ class _Layers(_Recurrent):
         return tuple(self._parameters.get(name + suffix) for name in names)
 
     def _step(self, suffix: str) -> Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]:
-        """From an input and a state to the next state, whose first part is the output."""
+        """The step function (input, state) -> next state, whose first part is the output."""
         raise NotImplementedError
 
     def flatten_parameters(self) -> None:
-        """Nothing: weights lie where they lie."""
+        """Has no effect: the memory layout of weights does not matter here."""
 
     def _run(self, input: Any, states: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-        """The outputs (steps, examples, size), and the last states; `states` are as given."""
+        """The outputs (steps, batch, size) and the final states; `states` are the initial ones."""
         firsts = list(zip(*(s.unbind(0) for s in states), strict=True))
         lasts, number = [], 0
         for layer in range(self.num_layers):
@@ -184,7 +184,7 @@ class _Layers(_Recurrent):
 
     @guarded
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """The outputs of all steps, and the last state of each layer and direction."""
+        """Returns the outputs of all steps, and the final state per layer and direction."""
         if len(input.shape) not in (2, 3) or input.shape[-1] != self.input_size:
             raise ShapeError(f"input of {type(self).__name__}",
                              f"2 or 3 axes, the last of {self.input_size}", f"{input.shape}")
@@ -208,7 +208,7 @@ class _Layers(_Recurrent):
         return (zeros(count, x.shape[1], size, dtype=x.dtype),)
 
     def extra_repr(self) -> str:
-        """The sizes, and the options that are not the usual ones."""
+        """The sizes, and the non-default options."""
         shown = f"{self.input_size}, {self.hidden_size}"
         usual = {
             "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0,
@@ -221,7 +221,7 @@ class _Layers(_Recurrent):
 
 
 class RNN(_Layers):
-    """The cell of `RNNCell` along sequences (steps, examples, inputs).
+    """Elman network: `RNNCell` along sequences (steps, batch, inputs).
 
     >>> import pullback.torch as torch
     >>> out, last = torch.nn.RNN(3, 5)(torch.ones(7, 2, 3))
@@ -230,7 +230,7 @@ class RNN(_Layers):
     """
 
     def __init__(self, *args: Any, nonlinearity: str = "tanh", **keywords: Any) -> None:
-        if len(args) > 3:  # the one option that its kin have not stands here
+        if len(args) > 3:  # the 4th argument is nonlinearity, only here
             nonlinearity, args = args[3], (*args[:3], *args[4:])
         super().__init__(*args, **keywords)
         self.nonlinearity = nonlinearity
@@ -242,7 +242,7 @@ class RNN(_Layers):
 
 
 class GRU(_Layers):
-    """The cell of `GRUCell` along sequences."""
+    """Gated recurrent network: `GRUCell` along sequences."""
 
     _gates = 3
 
@@ -252,9 +252,9 @@ class GRU(_Layers):
 
 
 class LSTM(_Layers):
-    """The cell of `LSTMCell` along sequences; the state is (h, c).
+    """LSTM network: `LSTMCell` along sequences; the state is (h, c).
 
-    proj_size  h is led through a matrix to this size
+    proj_size  project h to this size with a matrix
     """
 
     _gates = 4

@@ -1,4 +1,4 @@
-"""A module's state as a dictionary, taken and put back."""
+"""`state_dict` and `load_state_dict`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXTRA = "_extra_state"
 
 
 class IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` did not find in a state, and what it did not know."""
+    """The missing and the unexpected keys of `load_state_dict`."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -30,18 +30,18 @@ class IncompatibleKeys(NamedTuple):
 
 
 class States:
-    """What a module has to do with states."""
+    """The state_dict methods of modules."""
 
     def get_extra_state(self) -> Any:
-        """What else belongs to the module's state; for subclasses to define."""
+        """Additional state of the module; subclasses may define it."""
         raise NotImplementedError
 
     def set_extra_state(self, state: Any) -> None:
-        """Take what `get_extra_state` returned; for subclasses to define."""
+        """Restore the result of `get_extra_state`; subclasses may define it."""
         raise NotImplementedError
 
     def _kept(self: Any) -> dict[str, Any]:
-        """Its own parameters and persistent buffers."""
+        """The module's own parameters and persistent buffers."""
         kept = {**self._parameters, **self._buffers}
         volatile = self._non_persistent_buffers_set
         return {k: v for k, v in kept.items() if v is not None and k not in volatile}
@@ -49,9 +49,9 @@ class States:
     def state_dict(
         self: Any, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
-        """Parameters and persistent buffers by name: without history, sharing memory.
+        """Parameters and persistent buffers by name: detached, sharing memory.
 
-        keep_vars  the parameters and buffers themselves
+        keep_vars  return the parameters and buffers themselves
 
         >>> import pullback.torch as torch
         >>> list(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU()).state_dict())
@@ -85,12 +85,12 @@ class States:
     def load_state_dict(
         self: Any, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Take the values of a state; answers which names were missing and unexpected.
+        """Copy the values of a state; returns the missing and unexpected keys.
 
-        strict  such names are an error
-        assign  take the tensors themselves, not their values
+        strict  raise an error for missing or unexpected keys
+        assign  use the given tensors themselves instead of copying their values
 
-        Raises an error of the RuntimeError family for such names and for other shapes.
+        Raises a RuntimeError subclass for such keys and for mismatched shapes.
         """
         if not isinstance(state_dict, Mapping):
             raise ArgumentTypeError(
@@ -111,7 +111,7 @@ class States:
             fix = suggestion(unexpected[0], missing) if missing and unexpected else ""
             raise as_runtime(ArgumentError(
                 f"load_state_dict of {type(self).__name__}", "its parameters and buffers",
-                "; ".join(errors), fix or "pass strict=False to load what is there",
+                "; ".join(errors), fix or "pass strict=False to load the matching keys",
             ))
         return IncompatibleKeys(missing, unexpected)
 

@@ -1,4 +1,4 @@
-"""Convolutions, pools, pads and patches as modules."""
+"""Convolution, pooling, padding and patch modules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _each(value: Any, d: int) -> tuple[int, ...]:
 
 
 class _Conv(Module):
-    """A convolution along d axes, or the transpose of one."""
+    """A convolution over d axes, or a transposed one."""
 
     _d: ClassVar[int]
     _function: ClassVar[Callable[..., Any]]
@@ -37,7 +37,7 @@ class _Conv(Module):
         if groups < 1 or in_channels % groups or out_channels % groups:
             raise ArgumentError(
                 f"argument `groups` of {type(self).__name__}",
-                "a divisor of in_channels and of out_channels",
+                "a common divisor of in_channels and out_channels",
                 f"{groups}, with {in_channels} and {out_channels}",
             )
         if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
@@ -59,7 +59,7 @@ class _Conv(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw first values: uniform in ±1 / √fan_in."""
+        """Initialize the parameters uniformly in ±1 / √fan_in."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in = math.prod(self.weight.shape[1:])
@@ -67,7 +67,7 @@ class _Conv(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        """Channels, and the options that are not the usual ones."""
+        """The channels, and the non-default options."""
         d = self._d
         parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}",
                  f"stride={self.stride}"]
@@ -97,7 +97,7 @@ class _Forward(_Conv):
                    bias, padding_mode, dtype)
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         padding = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._widths(), self.padding_mode), (0,) * self._d
@@ -105,7 +105,7 @@ class _Forward(_Conv):
                                     self.dilation, self.groups)
 
     def _widths(self) -> list[int]:
-        """What to pad with, for `pad`: the last axis first."""
+        """The widths in the order that `pad` expects: last axis first."""
         if self.padding == "same":
             totals = [a * (n - 1) for a, n in zip(self.dilation, self.kernel_size, strict=True)]
             pairs = [(t // 2, t - t // 2) for t in totals]
@@ -115,13 +115,13 @@ class _Forward(_Conv):
 
 
 class Conv1d(_Forward):
-    """The convolution of (examples, channels, length)."""
+    """1-D convolution of (batch, channels, length)."""
 
     _d, _function = 1, staticmethod(F.conv1d)
 
 
 class Conv2d(_Forward):
-    """The convolution of (examples, channels, height, width).
+    """2-D convolution of (batch, channels, height, width).
 
     >>> import pullback.torch as torch
     >>> torch.nn.Conv2d(3, 8, 5, padding=2)(torch.ones(1, 3, 16, 16)).shape
@@ -132,7 +132,7 @@ class Conv2d(_Forward):
 
 
 class Conv3d(_Forward):
-    """The convolution of (examples, channels, depth, height, width)."""
+    """3-D convolution of (batch, channels, depth, height, width)."""
 
     _d, _function = 3, staticmethod(F.conv3d)
 
@@ -150,7 +150,7 @@ class _Backward(_Conv):
                    dilation, groups, bias, padding_mode, dtype)
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
-        """What calling it computes; the lengths of the result may be asked for."""
+        """Compute the layer's output; output_size optionally gives the lengths of the result."""
         extra = self.output_padding if output_size is None else self._extra(input, output_size)
         return type(self)._function(input, self.weight, self.bias, self.stride, self.padding,
                                     extra, self.groups, self.dilation)
@@ -165,18 +165,18 @@ class _Backward(_Conv):
 
 
 class ConvTranspose1d(_Backward):
-    """The transpose of `Conv1d`."""
+    """Transposed 1-D convolution."""
 
     _d, _function = 1, staticmethod(F.conv_transpose1d)
 
 
 class ConvTranspose2d(_Backward):
-    """The transpose of `Conv2d`."""
+    """Transposed 2-D convolution."""
 
     _d, _function = 2, staticmethod(F.conv_transpose2d)
 
 
-# Pools, pads, patches: made by the dozen, for they differ in the number of axes only -----------
+# Pooling, padding, patches: created in a loop, since they differ only in the number of axes ----
 
 
 def _made(base: type, name: str, function: Any, doc: str, **members: Any) -> None:
@@ -197,7 +197,7 @@ class _MaxPool(Configured):
         self.stride = self.kernel_size if self.stride is None else self.stride
 
     def extra_repr(self) -> str:
-        """The windows."""
+        """The window options."""
         names = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
@@ -205,12 +205,12 @@ class _MaxPool(Configured):
 class _AvgPool(_MaxPool):
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
-        if "divisor_override" not in self._options:  # that of one axis keeps tuples
+        if "divisor_override" not in self._options:  # 1-D pooling keeps tuples
             for name in ("kernel_size", "stride", "padding"):
                 setattr(self, name, _each(getattr(self, name), 1))
 
     def extra_repr(self) -> str:
-        """The windows."""
+        """The window options."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
@@ -223,11 +223,11 @@ class _MaxUnpool(_MaxPool):
             setattr(self, name, _each(getattr(self, name), self._d))
 
     def extra_repr(self) -> str:
-        """The windows."""
+        """The window options."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         unpool = type(self)._function
         return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -236,7 +236,7 @@ class _AdaptiveMaxPool(Configured):
     output_size: Any
 
     def extra_repr(self) -> str:
-        """How many windows."""
+        """The number of windows."""
         return f"output_size={self.output_size}"
 
 
@@ -250,11 +250,11 @@ class _Pad(Configured):
         self.padding = _each(self.padding, 2 * self._d)
 
     def forward(self, input: Any) -> Any:
-        """What calling it computes."""
+        """Compute the layer's output."""
         return F.pad(input, self.padding, self._mode, getattr(self, "value", 0.0))
 
     def extra_repr(self) -> str:
-        """The widths, and what they are filled with."""
+        """The widths and the fill value."""
         if "value" in self._options:
             return f"padding={self.padding}, value={self.value}"
         return f"{self.padding}"
@@ -269,7 +269,7 @@ _PADS = {
 
 def _make_all() -> None:
     for d in (1, 2, 3):
-        _made(_MaxPool, f"MaxPool{d}d", getattr(F, f"max_pool{d}d"), "The largest of each window.",
+        _made(_MaxPool, f"MaxPool{d}d", getattr(F, f"max_pool{d}d"), "The maximum of each window.",
               _options={**_WINDOW, "dilation": 1, "return_indices": False, "ceil_mode": False})
         more: dict[str, Any] = {"ceil_mode": False, "count_include_pad": True}
         more |= {"divisor_override": None} if d > 1 else {}
@@ -279,17 +279,17 @@ def _make_all() -> None:
               _options={"norm_type": NEEDED, "kernel_size": NEEDED, "stride": None,
                         "ceil_mode": False})
         _made(_MaxUnpool, f"MaxUnpool{d}d", getattr(F, f"max_unpool{d}d"),
-              "The entries put back where a pool found them.", _options={**_WINDOW}, _d=d)
+              "The inverse of max pooling.", _options={**_WINDOW}, _d=d)
         _made(Configured, f"AdaptiveAvgPool{d}d", getattr(F, f"adaptive_avg_pool{d}d"),
-              "The means of as many windows as asked for.", _options={"output_size": NEEDED})
+              "The means over a given number of windows.", _options={"output_size": NEEDED})
         _made(_AdaptiveMaxPool, f"AdaptiveMaxPool{d}d", getattr(F, f"adaptive_max_pool{d}d"),
-              "The largest entries of as many windows as asked for.",
+              "The maxima over a given number of windows.",
               _options={"output_size": NEEDED, "return_indices": False})
         for name, mode in _PADS.items():
             options = {"padding": NEEDED, "value": NEEDED} if name == "ConstantPad" else {
                 "padding": NEEDED
             }
-            _made(_Pad, f"{name}{d}d", F.pad, f"The last axes longer, by the mode {mode!r}.",
+            _made(_Pad, f"{name}{d}d", F.pad, f"Pads the last axes with mode {mode!r}.",
                   _options=options, _mode=mode, _d=d)
 
 
@@ -297,14 +297,14 @@ _make_all()
 
 
 class Unfold(Configured):
-    """The entries of each window as a column."""
+    """Extracts sliding windows, each as a column (im2col)."""
 
     _options: ClassVar = {"kernel_size": NEEDED, "dilation": 1, "padding": 0, "stride": 1}
     _function = staticmethod(F.unfold)
 
 
 class Fold(Configured):
-    """Columns added up where their windows lie."""
+    """Sums columns into an image, the transpose of `Unfold` (col2im)."""
 
     _options: ClassVar = {
         "output_size": NEEDED, "kernel_size": NEEDED, "dilation": 1, "padding": 0, "stride": 1,
@@ -313,25 +313,25 @@ class Fold(Configured):
 
 
 class PixelShuffle(Configured):
-    """Channels become places."""
+    """Moves channels to space."""
 
     _options, _function = {"upscale_factor": NEEDED}, staticmethod(F.pixel_shuffle)
 
 
 class PixelUnshuffle(Configured):
-    """Places become channels."""
+    """Moves space to channels."""
 
     _options, _function = {"downscale_factor": NEEDED}, staticmethod(F.pixel_unshuffle)
 
 
 class ChannelShuffle(Configured):
-    """The channels, in groups, dealt out in turn."""
+    """Interleaves the channels of several groups."""
 
     _options, _function = {"groups": NEEDED}, staticmethod(F.channel_shuffle)
 
 
 class Upsample(Configured):
-    """Other lengths of all axes but two."""
+    """Resizes the spatial axes."""
 
     _options: ClassVar = {
         "size": None, "scale_factor": None, "mode": "nearest", "align_corners": None,

@@ -1,4 +1,4 @@
-"""`torch.utils`: what helps training and is no layer."""
+"""`torch.utils`: training utilities that are not layers."""
 
 from . import checkpoint as checkpoint
 from . import data as data

@@ -1,4 +1,4 @@
-"""`torch.utils.checkpoint`: less memory, by computing again in the backward pass."""
+"""`torch.utils.checkpoint`: save memory by recomputing in the backward pass."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def checkpoint(
     preserve_rng_state: bool = True, context_fn: Any = None, determinism_check: str = "default",
     debug: bool = False, early_stop: bool = True, **kwargs: Any,
 ) -> Any:
-    """`function(*args, **kwargs)`, of which only the arguments are kept for the gradient.
+    """Runs `function(*args, **kwargs)`; saves only the arguments for the backward pass.
 
-    What the gradient needs is computed again when it is asked for, with the random numbers drawn
-    again as they were. Gradients also go to the parameters that the function uses.
+    The backward pass recomputes the rest, with the same random samples. Captured parameters of
+    the function also receive gradients.
 
-    The other arguments are accepted, with no effect: there is one way here, and it is right for
-    every use (nested, of higher order, in forward mode).
+    The other arguments are accepted and ignored: the only implementation here covers every use
+    (nested, higher order, forward mode).
 
     >>> import pullback.torch as torch
     >>> x = torch.tensor([0.0, 1.0], requires_grad=True)
@@ -41,9 +41,9 @@ def checkpoint(
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """The functions (or the modules of a `Sequential`) one after the other on an input.
+    """Runs functions (or the modules of a `Sequential`) one after another, with checkpoints.
 
-    segments  what goes between so many pieces of the chain is kept, and nothing else
+    segments  split the chain into this many parts; only the inputs of the parts are saved
     """
     parts = list(functions.children() if isinstance(functions, Module) else functions)
     return _sequential(parts, input, segments=segments)

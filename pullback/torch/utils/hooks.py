@@ -1,4 +1,4 @@
-"""`torch.utils.hooks`: the handle that takes a hook away."""
+"""`torch.utils.hooks`: the handle that removes a hook."""
 
 from ..nn.hooks import RemovableHandle as RemovableHandle
 

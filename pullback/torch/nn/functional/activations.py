@@ -1,4 +1,4 @@
-"""Activations, as `torch.nn.functional` names them; those with `inplace` write over their input."""
+"""Activations of `torch.nn.functional`; with inplace=True they overwrite their input."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ __all__ = [
 
 
 def placed(function: Callable[[Any], Any], input: Any, inplace: bool) -> Any:
-    """What a function computes, written over its argument where that is asked for."""
+    """Apply a function; with inplace, write the result over the input."""
     return in_place(function, "activation_")(input) if inplace else function(input)
 
 
 def _written(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The twin of a function that writes over its argument."""
+    """The in-place variant of a function."""
 
     def call(input: Any, *args: Any, **keywords: Any) -> Any:
         return function(input, *args, inplace=True, **keywords)
 
     call.__name__ = function.__name__ + "_"
-    call.__doc__ = f"`{function.__name__}`, written over the tensor, which is returned."
+    call.__doc__ = f"In-place `{function.__name__}`; returns the tensor."
     return call
 
 
@@ -46,28 +46,28 @@ def relu(input: Any, inplace: bool = False) -> Any:
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
-    """x where it is positive, else slope · x."""
+    """Leaky ReLU: x where x > 0, else negative_slope · x."""
     return placed(lambda x: ops.leaky_relu(x, negative_slope), input, inplace)
 
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """x where it is positive, else alpha · (exp(x) - 1)."""
+    """x where x > 0, else alpha · (exp(x) - 1)."""
     return placed(lambda x: ops.elu(x, alpha), input, inplace)
 
 
 @guarded
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """x where it is positive, else alpha · (exp(x / alpha) - 1)."""
+    """x where x > 0, else alpha · (exp(x / alpha) - 1)."""
     return placed(lambda x: core.celu(x, alpha), input, inplace)
 
 
 def selu(input: Any, inplace: bool = False) -> Any:
-    """The `elu` whose results keep mean 0 and variance 1."""
+    """Self-normalizing ELU: keeps mean 0 and variance 1."""
     return placed(core.selu, input, inplace)
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:
-    """x · Φ(x), or its approximation by a tanh (approximate="tanh")."""
+    """x · Φ(x), Φ the standard normal CDF, or its tanh approximation (approximate="tanh")."""
     return ops.gelu(input, approximate)
 
 
@@ -82,7 +82,7 @@ def mish(input: Any, inplace: bool = False) -> Any:
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    """log(1 + exp(beta · x)) / beta, which never overflows, so that no threshold is needed."""
+    """log(1 + exp(beta · x)) / beta; it never overflows, so `threshold` is ignored."""
     return ops.softplus(input, beta)
 
 
@@ -94,19 +94,19 @@ def logsigmoid(input: Any) -> Any:
 def hardtanh(
     input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Any:
-    """The entries put between two bounds; the derivative at these is 0."""
+    """Clamps the entries to [min_val, max_val]; the derivative at the bounds is 0."""
     if not is_inexact(input):
         min_val, max_val = int(min_val), int(max_val)
     return placed(lambda x: ops.hard_tanh(x, min_val, max_val), input, inplace)
 
 
 def relu6(input: Any, inplace: bool = False) -> Any:
-    """The entries put between 0 and 6."""
+    """Clamps the entries to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
-    """x / 6 + 1/2, put between 0 and 1."""
+    """x / 6 + 1/2, clamped to [0, 1]."""
     return placed(ops.hard_sigmoid, input, inplace)
 
 
@@ -116,13 +116,13 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
-    """x where |x| is above lambd, else 0."""
+    """x where |x| > lambd, else 0."""
     return core.hard_shrink(input, lambd)
 
 
 @guarded
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
-    """x brought nearer to 0 by lambd, or 0."""
+    """x moved towards 0 by lambd, at most to 0."""
     return core.soft_shrink(input, lambd)
 
 
@@ -137,13 +137,13 @@ def tanhshrink(input: Any) -> Any:
 
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
-    """x where it is above the threshold, else a value."""
+    """x where it exceeds the threshold, else `value`."""
     return placed(lambda x: core.threshold(x, threshold, value), input, inplace)
 
 
 @guarded
 def prelu(input: Any, weight: Any) -> Any:
-    """x where it is positive, else weight · x; one weight, or one a channel."""
+    """x where x > 0, else weight · x; with one weight, or one per channel."""
     return core.prelu(input, weight)
 
 
@@ -151,18 +151,18 @@ def rrelu(
     input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
     inplace: bool = False,
 ) -> Any:
-    """x where it is positive, else x times a slope, a random one in training."""
+    """x where x > 0, else x times a slope, which is random in training."""
     return placed(lambda x: core.rrelu(x, lower, upper, training=training), input, inplace)
 
 
 @guarded
 def glu(input: Any, dim: int = -1) -> Any:
-    """The first half along an axis, times the sigmoid of the second."""
+    """Gated linear unit: the first half along an axis times the sigmoid of the second half."""
     return core.glu(input, dim)
 
 
 def _usual(input: Any, dim: int | None) -> int:
-    """The axis that the frameworks' older functions take when none is given."""
+    """The default axis of softmax in PyTorch, which depends on the rank."""
     return dim if dim is not None else 0 if len(input.shape) in (0, 1, 3) else 1
 
 
@@ -177,14 +177,14 @@ def softmin(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any:
 
 
 def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any:
-    """log(softmax(x)) along an axis."""
+    """log(softmax(x)) along an axis, computed without overflow."""
     return _log_softmax(input, _usual(input, dim), dtype=dtype)
 
 
 def gumbel_softmax(
     logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:
-    """A random choice among classes, softened by tau; one-hot with the same gradient if `hard`."""
+    """Gumbel-softmax samples with temperature tau; `hard`: one-hot, with the soft gradient."""
     return core.gumbel_softmax(logits, tau, hard, dim)
 
 

@@ -1,4 +1,4 @@
-"""Layers as functions of tensors, as `torch.nn.functional` names them."""
+"""Layers of `torch.nn.functional`."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 @guarded
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
-    """input1ᵀ weight[k] input2 + bias[k], for each k."""
+    """input1ᵀ weight[k] input2 + bias[k] for each k."""
     out = ops.einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias
 
 
-# Dropping -----------------------------------------------------------------------------------
+# Dropout ------------------------------------------------------------------------------------
 
 
 def _check_p(p: float, who: str) -> None:
@@ -53,20 +53,20 @@ def _check_p(p: float, who: str) -> None:
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Entries set to 0 with probability p and the others divided by 1 - p, in training."""
+    """In training, sets entries to 0 with probability p and scales the others by 1 / (1 - p)."""
     _check_p(p, "dropout")
     return placed(lambda x: ops.dropout(x, p, training=training), input, inplace and training)
 
 
 def _channels(input: Any, p: float, axes: int) -> Any:
-    """A mask: for each channel 0 with probability p, else 1."""
+    """A mask: each channel is 0 with probability p, else 1."""
     shape = tuple(input.shape)
     shape = shape[: len(shape) - axes] + (1,) * axes
     return raw(default_generator().bernoulli(1 - p, shape, dtype=input.dtype))
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, d: int) -> Any:
-    """Whole channels of an input with d axes behind them."""
+    """Dropout of whole channels, for inputs with d spatial axes."""
     _check_p(p, f"dropout{d}d")
     if not training or p == 0:
         return input
@@ -76,21 +76,21 @@ def _dropped(input: Any, p: float, training: bool, inplace: bool, d: int) -> Any
 
 
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """The dropout of whole channels of (examples, channels, length)."""
+    """Dropout of whole channels of (batch, channels, length)."""
     return _dropped(input, p, training, inplace, 1)
 
 
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """The dropout of whole channels of images."""
+    """Dropout of whole channels of images."""
     return _dropped(input, p, training, inplace, 2)
 
 
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """The dropout of whole channels of volumes."""
+    """Dropout of whole channels of volumes."""
     return _dropped(input, p, training, inplace, 3)
 
 
-_LOW = -1.7580993408473766  # what selu goes to
+_LOW = -1.7580993408473766  # the limit of selu at -infinity
 
 
 def _alpha(input: Any, p: float, training: bool, inplace: bool, axes: int) -> Any:
@@ -111,7 +111,7 @@ def _alpha(input: Any, p: float, training: bool, inplace: bool, axes: int) -> An
 def alpha_dropout(
     input: Any, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Any:
-    """The dropout that keeps mean 0 and variance 1, behind `selu`."""
+    """Dropout for `selu` networks: keeps mean 0 and variance 1."""
     return _alpha(input, p, training, inplace, 0)
 
 
@@ -122,13 +122,13 @@ def feature_alpha_dropout(
     return _alpha(input, p, training, inplace, max(0, len(input.shape) - 2))
 
 
-# Normalising --------------------------------------------------------------------------------
+# Normalization ------------------------------------------------------------------------------
 
 
 @guarded
 @of_scalars
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
-    """Divided by the p-norm along an axis, or by eps where that is larger."""
+    """Divides by the p-norm along an axis, or by eps if that is larger."""
     return input / ops.clip(norm(input, p, dim, keepdim=True), eps)
 
 
@@ -136,13 +136,13 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> A
 def layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
-    """Brought to mean 0 and variance 1 over the last axes, then scaled and shifted."""
+    """Layer normalization over the last axes, then an affine map."""
     return ops.layer_norm(input, weight, bias, axes=_last(input, normalized_shape), eps=eps)
 
 
 @guarded
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:
-    """Divided by the root of the mean square over the last axes, then scaled."""
+    """Divides by the root mean square over the last axes, then scales."""
     eps = numpy.finfo(input.dtype).eps if eps is None else eps
     return ops.rms_norm(input, weight, axes=_last(input, normalized_shape), eps=float(eps))
 
@@ -150,7 +150,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
 def _last(input: Any, shape: Any) -> tuple[int, ...]:
     shape = lengths([shape])
     if tuple(input.shape)[len(input.shape) - len(shape) :] != shape:
-        raise ArgumentError("argument `normalized_shape`", f"the last axes of {input.shape}",
+        raise ArgumentError("argument `normalized_shape`", f"the trailing axes of {input.shape}",
                             f"{shape}")
     return tuple(range(-len(shape), 0))
 
@@ -160,17 +160,19 @@ def batch_norm(
     input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
     training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Any:
-    """Each channel (axis 1) brought to mean 0 and variance 1, then scaled and shifted.
+    """Batch normalization of each channel (axis 1), then an affine map.
 
-    In training by the batch's own statistics, which enter the running ones; else by these.
+    Training uses the batch's statistics and updates the running ones; evaluation uses those.
     """
     if len(input.shape) < 2:
-        raise ShapeError("`batch_norm`", "examples and channels", f"shape {tuple(input.shape)}")
+        raise ShapeError(
+            "`batch_norm`", "at least two axes: batch and channels", f"shape {tuple(input.shape)}"
+        )
     if not training:
         return ops.batch_norm(input, weight, bias, mean=running_mean, variance=running_var, eps=eps)
     n = math.prod(input.shape) / max(1, input.shape[1])
     if n <= 1:
-        raise ArgumentError("`batch_norm` in training", "more than one value a channel",
+        raise ArgumentError("`batch_norm` in training", "more than one value per channel",
                             f"shape {tuple(input.shape)}")
     if running_mean is not None:
         mean, variance = ops.batch_statistics(input.detach())
@@ -184,7 +186,7 @@ def batch_norm(
 def group_norm(
     input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
-    """Each group of channels of each example brought to mean 0 and variance 1."""
+    """Group normalization: normalizes each group of channels per example."""
     return core.group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -193,9 +195,9 @@ def instance_norm(
     input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
     bias: Any = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Any:
-    """Each channel of each example brought to mean 0 and variance 1, then scaled and shifted.
+    """Instance normalization: normalizes each channel per example, then an affine map.
 
-    The means over examples enter the running ones; without use_input_stats these are used.
+    Updates the running statistics with means over the batch; uses them if not use_input_stats.
     """
     if not use_input_stats:
         return ops.batch_norm(input, weight, bias, mean=running_mean, variance=running_var, eps=eps)
@@ -214,15 +216,15 @@ def instance_norm(
 def local_response_norm(
     input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Any:
-    """Divided by (k + alpha · mean of the squares of neighbouring channels)^beta."""
+    """Local response normalization: x / (k + alpha · mean of adjacent channels' squares)^beta."""
     return core.local_response_norm(input, size, alpha, beta, k)
 
 
-# Looking up ---------------------------------------------------------------------------------
+# Embeddings ---------------------------------------------------------------------------------
 
 
 def _cut_rows(weight: Any, indices: Any, max_norm: float, order: float) -> None:
-    """Scale the rows that are looked up so that their norms are at most max_norm, in place."""
+    """Scale the rows to look up to norms of at most max_norm, in place."""
     rows = numpy.unique(numpy.asarray(raw(indices)))
     with no_grad():
         values = numpy.array(raw(weight))
@@ -237,13 +239,13 @@ def embedding(
     input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Any:
-    """The row of a table for each integer.
+    """Looks up rows of a table for integer indices.
 
-    padding_idx  a row that has no gradient
-    max_norm     rows that are looked up are scaled, in place, so that their norm is at most that
-    sparse       accepted, with no effect: gradients are dense
+    padding_idx  a row that receives no gradient
+    max_norm     scale the rows that are looked up to at most this norm, in place
+    sparse       accepted and ignored: gradients are dense
 
-    Raises an error for scale_grad_by_freq.
+    Raises an error for scale_grad_by_freq=True.
     """
     if scale_grad_by_freq:
         raise ArgumentError("argument `scale_grad_by_freq` of `embedding`", "False", "True")
@@ -264,8 +266,8 @@ def embedding_bag(
     sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:
-    """The sums or means of rows of a table: of each row of integers, or of bags that begin at
-    offsets in a vector of them.
+    """Sums or means of table rows: one bag per row of indices, or bags that begin at the offsets
+    in a vector of indices.
 
     Raises an error for the mode "max".
     """
@@ -300,7 +302,7 @@ def embedding_bag(
 
 @guarded
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
-    """For each integer a row of zeros with a 1 at its place.
+    """One-hot encoding: a row of zeros with a 1 at the class, for each integer.
 
     >>> import pullback.torch as torch
     >>> one_hot(torch.tensor([0, 2]))
@@ -312,7 +314,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
         raise DtypeError("`one_hot`", "integers", f"{classes.dtype}", "write x.long()")
     count = int(classes.max()) + 1 if num_classes == -1 else num_classes
     if classes.size and not 0 <= classes.min() <= classes.max() < count:
-        raise ArgumentError("`one_hot`", f"classes from 0 to {count - 1}", f"{classes.tolist()}")
+        raise ArgumentError("`one_hot`", f"classes in [0, {count})", f"{classes.tolist()}")
     return made((classes[..., None] == numpy.arange(count)).astype(numpy.int64))
 
 
@@ -321,9 +323,9 @@ def scaled_dot_product_attention(
     query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
 ) -> Any:
-    """softmax(query keyᵀ / √d + mask) value; a boolean mask is True where a query may look.
+    """softmax(query keyᵀ / √d + mask) value; a boolean mask is True where attention is allowed.
 
-    enable_gqa  key and value have fewer heads, each for several neighbouring ones of the query
+    enable_gqa  key and value have fewer heads; each serves several adjacent query heads
     """
     if enable_gqa:
         times = query.shape[-3] // key.shape[-3]

@@ -1,4 +1,4 @@
-"""Losses, as `torch.nn.functional` names them."""
+"""Losses of `torch.nn.functional`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def _modern(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with the options that came before `reduction`."""
+    """Adapt a loss to the deprecated options size_average and reduce."""
 
     @wraps(function)
     def call(*args: Any, size_average: Any = None, reduce: Any = None, **keywords: Any) -> Any:
@@ -40,13 +40,13 @@ def cross_entropy(
     input: Any, target: Any, weight: Any = None, ignore_index: int = -100,
     reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Any:
-    """-log(softmax(input)) of the target's class, which is an integer or given by probabilities.
+    """Cross entropy of logits; the target holds class indices or class probabilities.
 
-    Classes are axis 1, or the only axis.
+    Classes are on axis 1, or on the only axis.
 
-    weight           one number a class; the mean is divided by the sum of the targets' weights
-    ignore_index     a class that counts nothing
-    label_smoothing  how much of the target is spread evenly over the classes
+    weight           one number per class; the mean is divided by the sum of the targets' weights
+    ignore_index     a class that does not contribute
+    label_smoothing  the fraction of the target spread evenly over the classes
 
     >>> import pullback.torch as torch
     >>> cross_entropy(torch.zeros(1, 2), torch.tensor([1]))
@@ -62,19 +62,19 @@ def cross_entropy(
 def nll_loss(
     input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Any:
-    """-input of the target's class, times its weight; classes are axis 1, or the only axis."""
+    """Negative log likelihood: -input of the target's class, weighted; classes are on axis 1."""
     return core.nll_loss(input, target, weight, ignore_index, reduction)
 
 
 @_modern
 def mse_loss(input: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Any:
-    """(input - target)²."""
+    """Squared error: (input - target)²."""
     return core.mse_loss(input, target, reduction, weight)
 
 
 @_modern
 def l1_loss(input: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Any:
-    """|input - target|."""
+    """Absolute error: |input - target|."""
     return core.l1_loss(input, target, reduction, weight)
 
 
@@ -82,19 +82,19 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean", weight: Any = None
 def huber_loss(
     input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
 ) -> Any:
-    """Quadratic within delta of the target, linear beyond."""
+    """Huber loss: quadratic within delta of the target, linear beyond."""
     return core.huber_loss(input, target, reduction, delta, weight)
 
 
 @_modern
 def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
-    """The Huber loss divided by beta; |input - target| for beta 0."""
+    """Huber loss divided by beta; |input - target| for beta = 0."""
     return core.smooth_l1_loss(input, target, reduction, beta)
 
 
 @_modern
 def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Any:
-    """target · (log(target) - input); "batchmean" divides the sum by the first length."""
+    """KL divergence: target · (log(target) - input); "batchmean" divides by the batch size."""
     return core.kl_div(input, target, reduction, log_target)
 
 
@@ -102,7 +102,7 @@ def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = 
 def binary_cross_entropy(
     input: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
-    """-t log(p) - (1 - t) log(1 - p) for probabilities p; logarithms are not below -100."""
+    """Binary cross entropy of probabilities p: -t log(p) - (1 - t) log(1 - p), logs ≥ -100."""
     return core.binary_cross_entropy(input, target, weight, reduction)
 
 
@@ -110,7 +110,7 @@ def binary_cross_entropy(
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
 ) -> Any:
-    """-c t log(p) - (1 - t) log(1 - p) with p = sigmoid(input), c = pos_weight, no overflow."""
+    """-c t log(p) - (1 - t) log(1 - p) with p = sigmoid(input), c = pos_weight; no overflow."""
     return core.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
 
 
@@ -119,7 +119,7 @@ def poisson_nll_loss(
     input: Any, target: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8,
     reduction: str = "mean",
 ) -> Any:
-    """exp(input) - target · input: of a count, whose mean's logarithm is the input."""
+    """Poisson negative log likelihood: exp(input) - target · input, for the log of the rate."""
     input, target = floating(input), floating(target)
     return core.poisson_nll_loss(input, target, log_input, full, eps, reduction)
 
@@ -129,13 +129,13 @@ def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Any:
-    """(log(var) + (input - target)² / var) / 2."""
+    """Gaussian negative log likelihood: (log(var) + (input - target)² / var) / 2."""
     return core.gaussian_nll_loss(input, target, var, full, eps, reduction)
 
 
 @_modern
 def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """log(1 + exp(-target · input)), for targets 1 and -1."""
+    """Logistic loss: log(1 + exp(-target · input)) for targets 1 and -1."""
     return core.soft_margin_loss(input, target, reduction)
 
 
@@ -180,7 +180,7 @@ def triplet_margin_with_distance_loss(
     anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None,
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
 ) -> Any:
-    """The same with a distance of one's own."""
+    """Triplet loss with a custom distance function."""
     return core.triplet_margin_loss(
         anchor, positive, negative, margin, swap=swap, reduction=reduction,
         distance=distance_function or core.pairwise_distance,
@@ -192,7 +192,7 @@ def multi_margin_loss(
     input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """Σ max(0, margin - input[target] + input[i])ᵖ / classes over the other classes."""
+    """Multi-class margin loss: Σ max(0, margin - input[target] + input[i])ᵖ / number of classes."""
     return core.multi_margin_loss(input, target, p, margin, weight, reduction)
 
 
@@ -200,14 +200,14 @@ def multi_margin_loss(
 def multilabel_soft_margin_loss(
     input: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
-    """The mean over classes of the logistic losses."""
+    """The mean of the logistic losses over the classes."""
     return core.multi_label_soft_margin_loss(input, target, weight, reduction)
 
 
 @guarded
 @of_scalars
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    """x1 · x2 / (|x1| |x2|) along an axis."""
+    """Cosine similarity x1 · x2 / (|x1| |x2|) along an axis."""
     return core.cosine_similarity(x1, x2, dim, eps)
 
 

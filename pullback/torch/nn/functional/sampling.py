@@ -1,4 +1,4 @@
-"""Images read at places that are computed, and pools undone."""
+"""Sampling images at computed coordinates, and unpooling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["affine_grid", "grid_sample", "max_unpool1d", "max_unpool2d", "max_un
 
 
 def _places(align_corners: bool | None, n: int) -> Any:
-    """The middles of n cells of [-1, 1]; or with the first and the last at its ends."""
+    """The centres of n cells of [-1, 1]; with align_corners, n points that include both ends."""
     if n == 1:
         return numpy.zeros(1)
     ends = numpy.linspace(-1.0, 1.0, n)
@@ -29,9 +29,9 @@ def _places(align_corners: bool | None, n: int) -> Any:
 
 @guarded
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
-    """The places, for `grid_sample`, at which an image that an affine map moves has to be read.
+    """The sampling grid of an affine map, for `grid_sample`.
 
-    theta  matrices (examples, d, d + 1); size  (examples, channels, …) with d further lengths
+    theta  matrices (batch, d, d + 1); size  (batch, channels, …) with d spatial lengths
 
     >>> import pullback.torch as torch
     >>> same = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
@@ -55,12 +55,12 @@ def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Any:
-    """An image (examples, channels, …) read between its entries, at places in [-1, 1].
+    """Samples images (batch, channels, …) at coordinates in [-1, 1], with interpolation.
 
-    grid           (examples, …, d): the last axis of the image first
+    grid           (batch, …, d): coordinates; the image's last axis comes first
     mode           "bilinear" or "nearest"
-    padding_mode   what is outside: "zeros", the "border", or the image's "reflection"
-    align_corners  whether ±1 are the middles of the outermost entries, or their outer sides
+    padding_mode   values outside: "zeros", the "border", or the image's "reflection"
+    align_corners  whether ±1 are the centres of the outermost pixels, or their outer edges
 
     >>> import pullback.torch as torch
     >>> row = torch.tensor([[[[1.0, 3.0]]]])
@@ -102,7 +102,7 @@ def _coordinate(g: Any, n: int, align_corners: bool | None) -> Any:
 
 
 def _inside(c: Any, n: int, padding_mode: str, align_corners: bool | None) -> Any:
-    """A coordinate brought to where there are entries; its derivative is 0 where that moved it."""
+    """Map a coordinate into the image; its derivative is 0 where that changed it."""
     if padding_mode == "zeros":
         return c
     if padding_mode == "reflection":
@@ -118,7 +118,7 @@ def _inside(c: Any, n: int, padding_mode: str, align_corners: bool | None) -> An
 
 
 def _entries(input: Any, places: list[Any], lengths: tuple[int, ...]) -> Any:
-    """The entries at whole coordinates, channels in front, and 0 where there are none."""
+    """The entries at integer coordinates, with channels first; 0 outside the image."""
     held: Any = True
     index = []
     for c, n in zip(places, lengths, strict=True):
@@ -129,7 +129,7 @@ def _entries(input: Any, places: list[Any], lengths: tuple[int, ...]) -> Any:
     return ops.where(ops.expand_dims(held, axis=1), ops.moveaxis(taken, -1, 1), 0.0)
 
 
-# Pools undone -------------------------------------------------------------------------------
+# Unpooling ----------------------------------------------------------------------------------
 
 
 def _unpool(d: int) -> Callable[..., Any]:
@@ -145,10 +145,10 @@ def _unpool(d: int) -> Callable[..., Any]:
             for n, s, p, k in zip(tuple(input.shape)[-d:], steps, ends, window, strict=True)
         ])
         total = math.prod(lengths)
-        places = raw(indices)  # inside vmap more than one array
+        places = raw(indices)  # under vmap, several arrays
         if isinstance(places, numpy.ndarray) and ((places < 0) | (places >= total)).any():
             raise as_runtime(ArgumentError(
-                f"argument `indices` of `max_unpool{d}d`", f"places below {total}", "others"
+                f"argument `indices` of `max_unpool{d}d`", f"indices below {total}", "others"
             ))
         nothing = input.new_zeros((*lead, total))
         flat = [ops.reshape(v, (*lead, -1)) for v in (indices, input)]
@@ -156,9 +156,9 @@ def _unpool(d: int) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = f"max_unpool{d}d"
     call.__doc__ = (
-        "The entries put back where a pool found them, zeros elsewhere.\n\n"
-        "    indices      of the pool, with return_indices=True\n"
-        "    output_size  the lengths of what was pooled, where others would be pooled alike\n    "
+        "The inverse of max pooling: entries return to their indices, zeros elsewhere.\n\n"
+        "    indices      from the pool, with return_indices=True\n"
+        "    output_size  the lengths before pooling, if several lengths fit\n    "
     )
     return guarded(call)
 

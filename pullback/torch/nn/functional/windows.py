@@ -1,4 +1,4 @@
-"""Convolutions, pools, patches and sizes, as `torch.nn.functional` names them."""
+"""Convolutions, pooling, patches and resizing of `torch.nn.functional`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = [
 
 
 def _of_one(function: Callable[[Any], Any], input: Any, d: int) -> Any:
-    """A function of examples with channels, or of one without the first axis."""
+    """Call a function of batches; adds and removes the batch axis for a single example."""
     if len(input.shape) == d + 1:
         return ops.squeeze(function(ops.expand_dims(input, axis=0)), axis=0)
     return function(input)
 
 
 def _even(value: Any) -> Any:
-    """A number for each axis; one alone is for all."""
+    """One number per axis; a single number serves all axes."""
     if isinstance(value, (list, tuple)) and len(value) == 1:
         return value[0]
     return tuple(value) if isinstance(value, list) else value
@@ -51,7 +51,7 @@ def _convolution(operation: Callable[..., Any], d: int) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = f"conv{d}d"
     call.__doc__ = (
-        f"The convolution of (examples, channels) and {d} further axes; padding may be "
+        f"{d}-D convolution of (batch, channels, …); padding may be "
         "'same' or 'valid'."
     )
     return guarded(call)
@@ -69,7 +69,7 @@ def _transpose(operation: Callable[..., Any], d: int) -> Callable[..., Any]:
         return _of_one(lambda x: operation(x, weight, bias, groups=groups, **how), input, d)
 
     call.__name__ = call.__qualname__ = f"conv_transpose{d}d"
-    call.__doc__ = f"The transpose of `conv{d}d` in its input, as a layer."
+    call.__doc__ = f"Transposed {d}-D convolution: the transpose of `conv{d}d` in its input."
     return guarded(call)
 
 
@@ -79,11 +79,11 @@ conv_transpose1d = _transpose(core.conv_transpose1d, 1)
 conv_transpose2d = _transpose(ops.conv_transpose2d, 2)
 
 
-# Pools --------------------------------------------------------------------------------------
+# Pooling ------------------------------------------------------------------------------------
 
 
 def _with_places(pool: Callable[[Any], Any], input: Any, d: int) -> tuple[Any, Any]:
-    """What a pool takes, and where: it takes the positions along, being linear around the input."""
+    """Pooled entries and their indices: the pool's JVP applied to indices selects them."""
     lengths = tuple(input.shape)[len(input.shape) - d :]
     places = numpy.arange(float(math.prod(lengths))).reshape(lengths)
     every = numpy.array(numpy.broadcast_to(places, tuple(input.shape)))
@@ -108,8 +108,8 @@ def _max_pool(d: int) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = f"max_pool{d}d"
     call.__doc__ = (
-        "The largest entry of each window; the first of equal ones has the gradient.\n\n"
-        "    return_indices  also where it is, counted through the last axes of the input\n    "
+        "The maximum of each window; among equal entries the first receives the gradient.\n\n"
+        "    return_indices  also return the flat index within the spatial axes\n    "
     )
     return guarded(call)
 
@@ -125,7 +125,7 @@ def _avg_pool(d: int) -> Callable[..., Any]:
         ), input, d)
 
     call.__name__ = call.__qualname__ = f"avg_pool{d}d"
-    call.__doc__ = "The mean of each window, zeros of the padding among its entries."
+    call.__doc__ = "The mean of each window; zero padding counts as entries."
     return guarded(call)
 
 
@@ -138,7 +138,7 @@ def _lp_pool(d: int) -> Callable[..., Any]:
         ), input, d)
 
     call.__name__ = call.__qualname__ = f"lp_pool{d}d"
-    call.__doc__ = "(Σ xᵖ)^(1/p) of each window."
+    call.__doc__ = "Power-average pooling: (Σ xᵖ)^(1/p) of each window."
     return guarded(call)
 
 
@@ -149,7 +149,7 @@ def _adaptive(operation: Callable[..., Any], kind: str, d: int) -> Callable[...,
         return _of_one(lambda x: operation(x, _even(output_size)), input, d)
 
     call.__name__ = call.__qualname__ = f"adaptive_{kind}_pool{d}d"
-    call.__doc__ = f"The {kind} of as many windows as asked for."
+    call.__doc__ = f"The {kind} over a given number of windows."
     return guarded(call)
 
 
@@ -164,14 +164,14 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (
 )
 
 
-# Patches and sizes --------------------------------------------------------------------------
+# Patches and resizing -----------------------------------------------------------------------
 
 
 @guarded
 def unfold(
     input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Any:
-    """The entries of each window as a column."""
+    """Extracts sliding windows, each as a column (im2col)."""
     return _of_one(lambda x: core.unfold(
         x, _even(kernel_size), dilation=_even(dilation), padding=_even(padding),
         stride=_even(stride),
@@ -183,7 +183,7 @@ def fold(
     input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     stride: Any = 1,
 ) -> Any:
-    """Columns added up where their windows lie."""
+    """Sums columns into an image, the transpose of `unfold` (col2im)."""
     return _of_one(lambda x: core.fold(
         x, _even(output_size), _even(kernel_size), dilation=_even(dilation),
         padding=_even(padding), stride=_even(stride),
@@ -192,9 +192,9 @@ def fold(
 
 @guarded
 def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
-    """Entries put around the last axes: (before, after) of the last, of the one before, ….
+    """Pads the last axes: (before, after) of the last axis, of the one before it, ….
 
-    Negative numbers take entries away. Modes besides "constant": "reflect", "replicate",
+    Negative numbers crop. Modes besides "constant": "reflect", "replicate",
     "circular".
 
     >>> import pullback.torch as torch
@@ -220,12 +220,12 @@ def interpolate(
     align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Any:
-    """The input with other lengths of all axes but two, given as such or as factors.
+    """Resizes the spatial axes to given lengths or by factors.
 
     mode  "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic", "area"
     """
     if antialias or (size is None) == (scale_factor is None):
-        raise ArgumentError("`interpolate`", "size or scale_factor, and no antialias",
+        raise ArgumentError("`interpolate`", "size or scale_factor, without antialias",
                             "antialias=True" if antialias else "both or neither")
     lengths = tuple(input.shape)[2:]
     if size is not None:
@@ -244,24 +244,24 @@ def upsample(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Any:
-    """The older name of `interpolate`."""
+    """Older name of `interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @guarded
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
-    """Channels become places: (…, c · r², h, w) as (…, c, h · r, w · r)."""
+    """Moves channels to space: (…, c · r², h, w) becomes (…, c, h · r, w · r)."""
     return core.pixel_shuffle(input, upscale_factor)
 
 
 @guarded
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
-    """Places become channels."""
+    """Moves space to channels: the inverse of `pixel_shuffle`."""
     return core.pixel_unshuffle(input, downscale_factor)
 
 
 def channel_shuffle(input: Any, groups: int) -> Any:
-    """The channels, in groups, dealt out in turn."""
+    """Interleaves the channels of several groups."""
     try:
         return core.channel_shuffle(input, groups)
     except ValueError as error:

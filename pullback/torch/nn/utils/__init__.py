@@ -1,4 +1,4 @@
-"""`torch.nn.utils`: gradients kept small, parameters as a vector, sequences, other weights."""
+"""`torch.nn.utils`: gradient clipping, parameter vectors, padded sequences, parametrizations."""
 
 from . import parametrizations as parametrizations
 from . import parametrize as parametrize

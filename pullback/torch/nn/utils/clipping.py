@@ -1,4 +1,4 @@
-"""Gradients kept small, in place, where `grad` is."""
+"""Gradient clipping, in place in `grad`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def _grads(parameters: Any) -> list[Any]:
 def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
 ) -> Any:
-    """The norm of all entries of all tensors together.
+    """The norm of all entries of all tensors.
 
-    error_if_nonfinite  a norm that is not finite is an error
+    error_if_nonfinite  raise an error if the norm is not finite
 
     >>> import pullback.torch as torch
     >>> get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
@@ -48,7 +48,7 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Any, max_norm: float, total_norm: Any, foreach: Any = None
 ) -> None:
-    """Scale every parameter's `grad` by max_norm / (total_norm + 1e-6), if that is below 1."""
+    """Scale the `grad` of each parameter by max_norm / (total_norm + 1e-6), if that is below 1."""
     with no_grad():
         for g in _grads(parameters):
             g.mul_((max_norm / (total_norm + 1e-6)).clamp(max=1.0).to(g.dtype))
@@ -58,9 +58,9 @@ def clip_grad_norm_(
     parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
     foreach: Any = None,
 ) -> Any:
-    """Scale every parameter's `grad` so that their norm together is at most `max_norm`.
+    """Clip the total norm of the parameters' gradients to `max_norm`, in place.
 
-    Returns the norm that it was.
+    Returns the total norm before clipping.
 
     >>> import pullback.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -75,7 +75,7 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
-    """Put every entry of every parameter's `grad` between -clip_value and clip_value."""
+    """Clamp every entry of each parameter's `grad` to [-clip_value, clip_value]."""
     with no_grad():
         for g in _grads(parameters):
             g.clamp_(-clip_value, clip_value)

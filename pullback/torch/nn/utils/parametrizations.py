@@ -1,4 +1,4 @@
-"""`torch.nn.utils.parametrizations`: weights with a length of their own, or a bounded norm."""
+"""`torch.nn.utils.parametrizations`: weight norm and spectral norm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["spectral_norm", "weight_norm"]
 
 
 def _lengths(v: Any, dim: int | None) -> Any:
-    """The norms of the slices along an axis, or of all."""
+    """The norms of the slices along an axis, or of the whole tensor."""
     axes = tuple(i for i in range(len(v.shape)) if dim is None or i != dim % len(v.shape))
     return ops.sqrt(ops.sum(v * v, axis=axes, keepdims=dim is not None))
 
@@ -37,9 +37,9 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Let a weight be g · v / |v|, with g and v learnt (Salimans and Kingma, 2016).
+    """Reparametrize a weight as g · v / |v| with trained g and v (Salimans and Kingma, 2016).
 
-    dim  each slice along this axis has its own g; None for one g
+    dim  one g per slice along this axis; None for a single g
 
     >>> import pullback.torch as torch
     >>> layer = weight_norm(torch.nn.Linear(3, 2))
@@ -89,9 +89,9 @@ def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
     dim: int | None = None,
 ) -> Any:
-    """Let a weight be divided by its largest singular value (Miyato et al., 2018).
+    """Divide a weight by its largest singular value (Miyato et al., 2018).
 
-    That is found by power iterations, so many at each call in training.
+    The singular value is found by power iteration: n_power_iterations steps per training call.
     """
     made_of = _SpectralNorm(module._parameters[name], n_power_iterations, dim or 0, eps)
     return register_parametrization(module, name, made_of)

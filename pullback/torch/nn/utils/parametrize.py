@@ -1,4 +1,4 @@
-"""`torch.nn.utils.parametrize`: a parameter of a module as a function of other ones."""
+"""`torch.nn.utils.parametrize`: a module's parameter as a function of other parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
 
 
 class ParametrizationList(ModuleList):
-    """The functions that make a tensor of what is learnt: `original`, or `original0`, …"""
+    """Computes a tensor from the trained tensors `original`, or `original0`, …."""
 
     def __init__(self, modules: Any, original: Any) -> None:
         super().__init__(modules)
@@ -43,7 +43,7 @@ class ParametrizationList(ModuleList):
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """Whether a module has a tensor, or this one, that is computed."""
+    """True if a module has a parametrized tensor (with this name)."""
     found = module._modules.get("parametrizations")
     return found is not None and (tensor_name is None or tensor_name in found)
 
@@ -51,9 +51,9 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 def register_parametrization(
     module: Any, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Any:
-    """Let a parameter be `parametrization(original)` from now on; returns the module.
+    """Replace a parameter by `parametrization(original)`; returns the module.
 
-    A module's `right_inverse`, if it has one, says what is learnt so that the value stays.
+    If the parametrization has `right_inverse`, it gives the initial value of the original.
 
     >>> import pullback.torch as torch
     >>> class Symmetric(torch.nn.Module):
@@ -84,9 +84,9 @@ def register_parametrization(
 def remove_parametrizations(
     module: Any, tensor_name: str, leave_parametrized: bool = True
 ) -> Any:
-    """Make it an ordinary parameter again, with the value it has (or the original's)."""
+    """Make it an ordinary parameter again, with the computed value (or the original's)."""
     if not is_parametrized(module, tensor_name):
-        raise ArgumentError("`remove_parametrizations`", "a tensor that is parametrized",
+        raise ArgumentError("`remove_parametrizations`", "a parametrized tensor",
                             repr(tensor_name))
     made = module.parametrizations[tensor_name]
     value = made() if leave_parametrized else made.original

@@ -1,4 +1,4 @@
-"""`torch.nn.utils.rnn`: sequences of several lengths side by side."""
+"""`torch.nn.utils.rnn`: padded batches of sequences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Any:
-    """Sequences in one tensor (longest, examples, …), filled up by a value.
+    """Pads sequences to one tensor (longest, batch, …) with a value.
 
     >>> import pullback.torch as torch
     >>> pad_sequence([torch.ones(2), torch.ones(1)], batch_first=True)
@@ -36,6 +36,6 @@ def pad_sequence(
 
 @guarded
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
-    """The sequences again, given their lengths."""
+    """The unpadded sequences, given their lengths."""
     rows = padded_sequences.unbind(0 if batch_first else 1)
     return [row[: int(n)] for row, n in zip(rows, lengths, strict=True)]

@@ -1,4 +1,4 @@
-"""Parameters one behind the other in a vector."""
+"""Parameters flattened to one vector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 @guarded
 def parameters_to_vector(parameters: Any) -> Any:
-    """All entries of the parameters in one vector, with their history.
+    """Concatenates all entries of the parameters in one differentiable vector.
 
     >>> import pullback.torch as torch
     >>> parameters_to_vector([torch.zeros(1, 2), torch.ones(1)])
@@ -24,7 +24,7 @@ def parameters_to_vector(parameters: Any) -> Any:
 
 @guarded
 def vector_to_parameters(vec: Any, parameters: Any) -> None:
-    """Set what the parameters hold to the parts of a vector; an error if it is too short."""
+    """Copy slices of a vector to the parameters; raises an error if it is too short."""
     start = 0
     for p in parameters:
         count = p.numel()

@@ -1,4 +1,4 @@
-"""`torch.utils.data`: examples, in batches and in any order."""
+"""`torch.utils.data`: datasets, samplers and batches."""
 
 from .dataset import ChainDataset as ChainDataset
 from .dataset import ConcatDataset as ConcatDataset

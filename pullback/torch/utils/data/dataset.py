@@ -1,4 +1,4 @@
-"""Datasets: examples by number, or one after the other."""
+"""Datasets: map-style (by index) and iterable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Dataset(Generic[T]):
-    """Base of datasets: a subclass has `__getitem__` and, mostly, `__len__`."""
+    """Base class of map-style datasets: define `__getitem__` and, usually, `__len__`."""
 
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError("subclasses of Dataset define __getitem__")
@@ -30,7 +30,7 @@ class Dataset(Generic[T]):
 
 
 class IterableDataset(Dataset[T]):
-    """Base of datasets that are gone through in their own order."""
+    """Base class of datasets that are iterated in their own order."""
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError("subclasses of IterableDataset define __iter__")
@@ -40,7 +40,7 @@ class IterableDataset(Dataset[T]):
 
 
 class TensorDataset(Dataset[Any]):
-    """Tensors of one length: the example i is the tuple of their entries i.
+    """Wraps tensors of one length: example i is the tuple of their i-th entries.
 
     >>> import pullback.torch as torch
     >>> TensorDataset(torch.arange(3), torch.arange(3) * 2)[1]
@@ -61,12 +61,12 @@ class TensorDataset(Dataset[Any]):
 
 
 class StackDataset(Dataset[Any]):
-    """Datasets side by side: the example i is the tuple, or dictionary, of their examples i."""
+    """Combines datasets: example i is the tuple, or dictionary, of their i-th examples."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         given = list(args or kwargs.values())
         if not given or (args and kwargs) or len({len(d) for d in given}) > 1:
-            raise ArgumentError("StackDataset", "datasets of one length, all by name or none",
+            raise ArgumentError("StackDataset", "datasets of one length, all as keywords or none",
                                 f"{[len(d) for d in given]}")
         self.datasets: Any = args or kwargs
 
@@ -81,12 +81,12 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[Any]):
-    """Datasets one after the other."""
+    """Concatenates datasets."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
-            raise ArgumentError("ConcatDataset", "some datasets", "none")
+            raise ArgumentError("ConcatDataset", "at least one dataset", "none")
         self.cumulative_sizes = list(accumulate(len(d) for d in self.datasets))
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class ConcatDataset(Dataset[Any]):
     def __getitem__(self, index: int) -> Any:
         count = len(self)
         if not -count <= index < count:
-            raise PositionError("index of ConcatDataset", f"from {-count} to {count - 1}",
+            raise PositionError("index of ConcatDataset", f"an index in [{-count}, {count})",
                                 f"{index}")
         index %= count
         number = bisect_right(self.cumulative_sizes, index)
@@ -104,7 +104,7 @@ class ConcatDataset(Dataset[Any]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Iterable datasets one after the other."""
+    """Concatenates iterable datasets."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
@@ -117,7 +117,7 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[Any]):
-    """Some examples of a dataset, by their numbers."""
+    """The examples of a dataset at the given indices."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
@@ -132,9 +132,9 @@ class Subset(Dataset[Any]):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset]:
-    """A dataset dealt out at random, into parts of some lengths or shares.
+    """Splits a dataset at random, into parts of given lengths or fractions.
 
-    Raises `ArgumentError` where they do not add up to the dataset's.
+    Raises `ArgumentError` if they do not add up to the dataset's length.
 
     >>> [len(part) for part in random_split(range(10), [0.7, 0.3])]
     [7, 3]

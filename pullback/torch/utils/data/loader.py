@@ -1,4 +1,4 @@
-"""`DataLoader`: examples put together in batches."""
+"""`DataLoader`: examples collated into batches."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"
 
 
 def get_worker_info() -> None:
-    """None: examples are loaded by the process that asks for them."""
+    """None: examples are loaded in the calling process."""
     return None
 
 
 def default_convert(data: Any) -> Any:
-    """Arrays in a nesting as tensors; anything else as it is."""
+    """Convert arrays in a pytree to tensors; other values are unchanged."""
     if isinstance(data, (numpy.ndarray, numpy.generic)):
         return as_tensor(data) if data.dtype.kind in "biufc" else data
     return _inside(data, default_convert)
@@ -43,7 +43,7 @@ def _inside(data: Any, function: Callable[[Any], Any]) -> Any:
 
 @guarded
 def default_collate(batch: Any) -> Any:
-    """A list of examples as one: tensors and numbers stacked, tuples and dictionaries by part.
+    """Collates a list of examples: stacks tensors and numbers, recurses into tuples and dicts.
 
     >>> default_collate([(1, 2.0), (3, 4.0)])
     [tensor([1, 3]), tensor([2., 4.], dtype=float64)]
@@ -64,20 +64,20 @@ def default_collate(batch: Any) -> Any:
     if isinstance(first, (tuple, list)):
         parts = [default_collate(list(part)) for part in zip(*batch, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else parts
-    raise ArgumentTypeError("`default_collate`", "tensors, numbers, strings, in any nesting",
+    raise ArgumentTypeError("`default_collate`", "a pytree of tensors, numbers and strings",
                             f"a {type(first).__name__}", "give the DataLoader a collate_fn")
 
 
 class DataLoader:
-    """Goes through a dataset in batches, in its order or (shuffle) a random one each time.
+    """Iterates over a dataset in batches, in order or (shuffle) in a new random order each time.
 
-    batch_size   None: examples as they are
-    sampler, batch_sampler  say which examples come, in the place of shuffle (and batch_size)
-    collate_fn   makes a batch of a list of examples; left out, `default_collate`
-    drop_last    leave a last batch out that is smaller
-    generator    what the random order is drawn from
+    batch_size   None: yield single examples
+    sampler, batch_sampler  choose the examples, instead of shuffle (and batch_size)
+    collate_fn   makes a batch from a list of examples; by default `default_collate`
+    drop_last    skip the last batch if it is smaller
+    generator    the random number generator of the order
 
-    num_workers and what goes with it are accepted; the process itself loads the examples.
+    num_workers and related options are accepted; examples are loaded in this process.
 
     >>> import pullback.torch as torch
     >>> data = torch.utils.data.TensorDataset(torch.arange(5))
@@ -117,16 +117,16 @@ class DataLoader:
     ) -> None:
         if in_order and (shuffle or sampler is not None or batch_sampler is not None):
             raise ArgumentError("DataLoader of an IterableDataset", "no shuffle and no sampler",
-                                "one of them")
+                                "shuffle or a sampler")
         if sampler is not None and shuffle:
             raise ArgumentError("DataLoader", "a sampler or shuffle", "both")
         if batch_sampler is not None and (
             batch_size != 1 or shuffle or sampler is not None or drop_last
         ):
             raise ArgumentError("DataLoader with a batch_sampler",
-                                "no batch_size, shuffle, sampler and drop_last", "one of them")
+                                "no batch_size, shuffle, sampler and drop_last", "one of these")
         if batch_size is None and drop_last:
-            raise ArgumentError("DataLoader", "a batch_size for drop_last", "None")
+            raise ArgumentError("DataLoader", "a batch_size, for drop_last=True", "None")
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):

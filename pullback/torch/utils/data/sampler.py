@@ -1,4 +1,4 @@
-"""Samplers: which examples come, and when."""
+"""Samplers: the order of examples."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 
 class Sampler(Generic[T]):
-    """Base of samplers: a subclass has `__iter__`, which goes through numbers of examples."""
+    """Base class of samplers: define `__iter__`, which yields indices of examples."""
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError("subclasses of Sampler define __iter__")
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2, …"""
+    """The indices 0, 1, 2, …."""
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -41,7 +41,7 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """All in a random order, or num_samples of them; again and again with replacement."""
+    """All indices in random order, or num_samples of them; with replacement, repeats occur."""
 
     def __init__(
         self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
@@ -54,7 +54,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many come."""
+        """The number of samples."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -72,7 +72,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Some numbers in a random order."""
+    """The given indices in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices, self.generator = indices, generator
@@ -86,7 +86,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Numbers with probabilities in proportion to weights."""
+    """Indices sampled with probabilities proportional to weights."""
 
     def __init__(
         self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None
@@ -100,7 +100,7 @@ class WeightedRandomSampler(Sampler[int]):
         if self.replacement:
             sums = numpy.cumsum(self.weights)
             return iter(numpy.searchsorted(sums / sums[-1], noise, side="right").tolist())
-        # The least of exponential times: each is drawn in proportion to its rate, then it is out.
+        # Smallest exponential times: samples in proportion to the rates, without replacement.
         times = numpy.asarray(raw(source.exponential(self.weights.shape)))
         with numpy.errstate(divide="ignore"):
             order = numpy.argsort(times / self.weights)
@@ -111,7 +111,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The numbers of another sampler, in lists."""
+    """Groups the indices of another sampler into lists."""
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or batch_size < 1:
