@@ -79,7 +79,8 @@ DEFAULT = {
     "nn": "not implemented yet", "linalg": "not implemented yet",
     "strings": "out of scope: strings are only passed through", "config": "devices and threads "
     "belong to the array library", "signal": "not implemented yet",
-    "random": "no gradient of its parameters yet", "optimizers": "only the usual ones are implemented",
+    "random": "no gradient of its parameters yet",
+    "optimizers": "only the usual ones are implemented",
 }
 
 

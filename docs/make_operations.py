@@ -39,7 +39,7 @@ CHAPTERS = {
     "ops.creation": "Creation", "ops.dtypes": "Dtypes", "ops.activations": "Activations",
     "ops.losses": "Losses", "ops.normalising": "Normalisation",
     "ops.convolution": "Convolutions and pooling", "ops.dropping": "Dropout and embedding",
-    "ops.placing": "Devices", "ops.views": "Views", "custom.ready": "Gradients ready made",
+    "ops.placing": "Devices", "ops.views": "Views", "custom.ready": "Ready-made gradients",
 }
 
 EDGES = [
@@ -263,10 +263,10 @@ LIBRARIES_HEAD = """\
 ## Array libraries
 
 Every operation on every array library, by rule: **v** reverse mode (VJP), **j** forward mode (JVP),
-**b** batching (`vmap`). Rules are written once for all libraries. A mark means that the tests run the
-operation on the library's arrays and compare the result with NumPy's: PyTorch on the CPU, JAX inside
-`jax.jit`, CuPy on a GPU or, without one, on a substitute made of NumPy. A number refers to the
-reason for a gap.
+**b** batching (`vmap`). Rules are written once for all libraries. A mark means that the tests run
+the operation on the library's arrays and compare the result with NumPy's: PyTorch on the CPU, JAX
+inside `jax.jit`, CuPy on a GPU or, without one, on a substitute made of NumPy. A number refers to
+the reason for a gap.
 """
 
 

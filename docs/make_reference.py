@@ -367,8 +367,8 @@ def constants() -> list[str]:
 
 def door_page(spec: Page) -> str:
     """The text of a page of a door."""
-    lines = [f"# {spec.title}", "", "Behaviour: [Compatibility front ends](../doors.md). All names, "
-             "including those of the library itself: [Names](../door_names.md).", ""]
+    lines = [f"# {spec.title}", "", "Behaviour: [Compatibility front ends](../doors.md). All "
+             "names, including those of the library itself: [Names](../door_names.md).", ""]
     for package, names in of_doors()[spec.file].items():
         lines += [f"## {package.removeprefix('pullback.')}", ""]
         for name in names:

@@ -1,9 +1,10 @@
-"""Gradient reversal (domain adaptation): read shifted digits with labels for unshifted ones only.
+"""Gradient reversal (domain adaptation): read shifted digits, with labels for unshifted ones.
 
-The features must predict the digit, but not the domain (source or target). So the domain classifier
-reads them through `identity`, whose gradient is reversed: the classifier improves, and the features
-make its task harder (Ganin et al., 2016). A TensorFlow 1 program and eager Python train the same
-network: the first with `gradient_override_map` in a graph, the second with `override_gradient`.
+The features must predict the digit, but not the domain (source or target). So the domain
+classifier reads them through `identity`, whose gradient is reversed: the classifier improves, and
+the features make its task harder (Ganin et al., 2016). A TensorFlow 1 program and eager Python
+train the same network: the first with `gradient_override_map` in a graph, the second with
+`override_gradient`.
 
     python examples/domain_adversarial_digits.py
 """
