@@ -32,7 +32,7 @@ def reverse(op, grad):
 
 
 def two_domains(seed):
-    """Images and labels: half of the digits unchanged, the other half shifted right by one pixel."""
+    """Images and labels: half of the digits unchanged, half shifted right by one pixel."""
     images, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(images))
     source, target = np.array_split(order, 2)
