@@ -6,17 +6,18 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet
 READY  := $(VENV)/ready
 
-.PHONY: help demo test test-all gpu bench docs lint clean
+.PHONY: help demo test test-all mutants gpu bench docs lint clean
 
 help:
-	@echo "make demo    train a binarised network on digits, twice (under a minute)"
-	@echo "make test    run the quick tests (under two minutes)"
+	@echo "make demo      train a binarised network on digits, twice (under a minute)"
+	@echo "make test      run the quick tests (under two minutes)"
 	@echo "make test-all  install the frameworks, run every test (under twenty minutes)"
-	@echo "make gpu     run the operations on a GPU, with what is installed; needs no network"
-	@echo "make bench   compare the speed with the frameworks that are installed"
-	@echo "make docs    build the documentation into out/site, to be opened from disk"
-	@echo "make lint    run the linter and the type checker"
-	@echo "make clean   remove what the other targets made"
+	@echo "make mutants   measure which mistakes the quick tests find (half an hour)"
+	@echo "make gpu       run the operations on a GPU, with what is installed; needs no network"
+	@echo "make bench     compare the speed with the frameworks that are installed"
+	@echo "make docs      build the documentation into out/site, to be opened from disk"
+	@echo "make lint      run the linter and the type checker"
+	@echo "make clean     remove what the other targets made"
 
 demo: $(READY)-demo
 	$(BIN)/python examples/binarised_digits.py
@@ -30,6 +31,11 @@ test: $(READY)-test
 test-all: export OPENBLAS_NUM_THREADS := 1
 test-all: $(READY)-test-all
 	$(BIN)/python -m pytest -n 2 --full --complete
+
+# What the quick tests find of what all tests find: half an hour; see tests/mutation/README.md.
+mutants: export OPENBLAS_NUM_THREADS := 1
+mutants: $(READY)-test-all
+	$(BIN)/python -m tests.mutation --report
 
 # What is there is used as it is: PYTHON is the interpreter with the frameworks built for the GPU.
 gpu:

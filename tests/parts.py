@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ class Part:
     title: str
     module: str = ""
     program: str = ""
+    version: str = ""  # the first version that will do; installed as a distribution of that name
     hardware: bool = False  # needs a GPU: may be missing in the full run as well
 
 
@@ -38,11 +40,14 @@ PARTS = {
     "ml_dtypes": Part("bfloat16", module="ml_dtypes"),
     "autograd": Part("HIPS autograd", module="autograd"),
     "mkdocs": Part("the documentation site", module="material"),
+    "scipy_1_16": Part("SciPy's functions on Tensors", module="scipy", version="1.16"),
     "build": Part("the built distribution", module="build"),
     "twine": Part("the built distribution", module="twine"),
     "hatchling": Part("the built distribution", module="hatchling"),
     "hatch_fancy_pypi_readme": Part("the built distribution", module="hatch_fancy_pypi_readme"),
     "chromium": Part("the drawn page", program="chromium"),
+    "dot": Part("the text for Graphviz", program="dot"),
+    "mypy": Part("types, as a checker sees them", module="mypy"),
     "cupy": Part("CuPy", module="cupy", hardware=True),
 }
 """Key, as tests name it -> part."""
@@ -57,7 +62,18 @@ def is_missing(key: str) -> bool:
     part = PARTS[key]
     if part.program:
         return shutil.which(part.program) is None
+    if part.version and release(metadata.version(part.module)) < release(part.version):
+        return True
     return importlib.util.find_spec(part.module) is None
+
+
+def release(version: str) -> tuple[int, ...]:
+    """The first two numbers of a version, by which versions are compared.
+
+    >>> release("2.1.0rc1") >= release("2.1")
+    True
+    """
+    return tuple(int(part) for part in version.split(".")[:2])
 
 
 def need(key: str) -> Any:

@@ -5,35 +5,51 @@ A case is what a user writes, with `np` in it: the tests run it on arrays and on
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.polynomial import polynomial
+
+from tests.parts import release
 
 Call = Callable[..., Any]
 
 
 class Case(NamedTuple):
-    """One call: of which function, the call, the shapes of its arguments, and what they are."""
+    """One call: of which function, the call, the shapes of its arguments, and what they are.
+
+    since   the first version of NumPy that takes such a call, where that is not the function's
+    """
 
     name: str
     call: Call
     shapes: tuple[tuple[int, ...], ...]
     kind: str = "float"  # or "complex", "int"
+    since: str = "2.0"
 
 
 V, M, N, C = (4,), (3, 4), (4, 3), (2, 3, 4)
 S = (3, 3)
+POLY = "polynomial.polynomial"
 MASK = np.array([True, False, True, True])
 
 
-def case(name: str, call: Call, *shapes: tuple[int, ...], kind: str = "float") -> Case:
-    return Case(name, call, shapes, kind)
+def case(name: str, call: Call, *shapes: tuple[int, ...], **how: str) -> Case:
+    return Case(name, call, shapes, **how)
 
 
 def spd(a: Any) -> Any:
     """A positive definite matrix with the given one in it."""
     return a @ a.mT + 2 * np.eye(3)
+
+
+def fix(a: Any) -> Any:
+    """numpy.fix, of which NumPy 2.5 and later say that it will go."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "numpy.fix is deprecated", DeprecationWarning)
+        return np.fix(a)
 
 
 def nans(a: Any) -> Any:
@@ -91,12 +107,12 @@ ELEMENTWISE = [
     case("where", lambda a, b: np.where(a > b, a, b), M, V),
     case("where", lambda a: np.where(a > 1), M),
     case("clip", lambda a: np.clip(a, 0.8, 1.2), M),
-    case("clip", lambda a, b: np.clip(a, min=b), M, V),
+    case("clip", lambda a, b: np.clip(a, min=b), M, V, since="2.1"),
     case("select", lambda a, b: np.select([a > 1.2, a > 0.9], [a, b * b], 7.0), M, V),
     case("round", lambda a: np.round(a * 100, 1), M),
     case("around", lambda a: np.around(a * 100, -1), M),
     case("round", lambda a: np.round(a, 2), V, kind="int"),
-    case("fix", lambda a: np.fix(-3 * a), M),
+    case("fix", lambda a: fix(-3 * a), M),
     case("angle", lambda a: np.angle(a, deg=True), M, kind="complex"),
     case("real", lambda a: np.real(a), M, kind="complex"),
     case("imag", lambda a: np.imag(a), M, kind="complex"),
@@ -313,4 +329,35 @@ LINEAR = [
     case("fft.ifftshift", lambda a: np.fft.ifftshift(a, axes=1), (3, 5)),
 ]
 
-CASES = [*REDUCTIONS, *ELEMENTWISE, *SHAPES, *PICKING, *LINEAR]
+POLYNOMIALS = [
+    case(f"{POLY}.polyval2d", lambda x, y, c: polynomial.polyval2d(x, y, c), V, V, (3, 2)),
+    case(f"{POLY}.polyval2d", lambda x, y, c: polynomial.polyval2d(x, y, c), M, M, (2, 3, 2)),
+    case(f"{POLY}.polyval2d", lambda x, c: polynomial.polyval2d(x, x, c), V, (3,)),
+    case(f"{POLY}.polyval2d", lambda x, c: polynomial.polyval2d(x, x, c), V, (), kind="int"),
+    case(f"{POLY}.polygrid2d", lambda x, y, c: polynomial.polygrid2d(x, y, c), V, M, (3, 2)),
+    case(f"{POLY}.polygrid2d", lambda x, c: polynomial.polygrid2d(x, 2.0, c), V, (3, 1, 2)),
+    case(f"{POLY}.polyvalnd", lambda x, y, z, c: polynomial.polyvalnd((x, y, z), c),
+         V, V, V, (3, 2, 2)),
+    case(f"{POLY}.polyvalnd", lambda x, c: polynomial.polyvalnd([x, 1j * x], c), V, (3, 2, 2),
+         kind="complex"),
+]
+
+SINCE = {
+    "cumulative_prod": "2.1", "cumulative_sum": "2.1", "unstack": "2.1",
+    f"{POLY}.polygrid2d": "2.4", f"{POLY}.polyval2d": "2.4", f"{POLY}.polyvalnd": "2.5",
+}
+"""Function -> the first version of NumPy, after the oldest supported, in which it asks Tensors."""
+UNTIL = {"in1d": "2.4"}
+"""Function -> the version of NumPy in which it is gone."""
+
+
+HERE = release(np.__version__)
+
+
+def is_there(name: str) -> bool:
+    """Whether the installed NumPy has a function, and asks Tensors about it."""
+    return release(SINCE.get(name, "2.0")) <= HERE < release(UNTIL.get(name, "99.0"))
+
+
+EVERY = [*REDUCTIONS, *ELEMENTWISE, *SHAPES, *PICKING, *LINEAR, *POLYNOMIALS]
+CASES = [c for c in EVERY if is_there(c.name) and release(c.since) <= HERE]

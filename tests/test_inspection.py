@@ -14,6 +14,7 @@ import pytest
 import pullback as pb
 from pullback import errors
 from tests.laws.standard import BINARY, DTYPES, SIGNATURES, UNARY
+from tests.parts import release
 
 INFO = pb.__array_namespace_info__()
 
@@ -217,9 +218,22 @@ def test_memory_is_shared_through_dlpack() -> None:
     assert np.shares_memory(np.from_dlpack(x), x.data)
     assert np.shares_memory(pb.from_dlpack(x, device="cpu", copy=False).data, x.data)
     assert not np.shares_memory(pb.from_dlpack(x, copy=True).data, x.data)
-    how = {"stream": None, "max_version": (1, 0), "dl_device": x.__dlpack_device__(), "copy": True}
-    assert "versioned" in repr(x.__dlpack__(**how))
     assert "versioned" not in repr(x.__dlpack__())
+
+
+def test_what_is_asked_of_dlpack_goes_to_numpy() -> None:
+    """NumPy 2.0 knows no version of the protocol, and says so with the error for that."""
+    def outcome(x: Any, **how: Any) -> str:
+        try:
+            return repr(x.__dlpack__(**how)).partition(" at ")[0]
+        except TypeError as error:
+            return str(error)
+
+    x = pb.asarray([1.0, 2.0])
+    how = {"stream": None, "max_version": (1, 0), "dl_device": x.__dlpack_device__(), "copy": True}
+    asked = {name: value for name, value in how.items() if value is not None}
+    assert outcome(x, **how) == outcome(x.data, **asked)
+    assert ("versioned" in outcome(x, **how)) == (release(np.__version__) >= (2, 1))
 
 
 def test_a_gradient_that_left_through_dlpack_is_explained() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pullback.tf as tf
 import pullback.torch as torch
 from pullback.checking.differences import along
 from pullback.core import tensor
-from pullback.ops.methods import METHODS
+from pullback.ops.methods import DIRECT, METHODS
 
 RNG = np.random.default_rng(11)
 X = RNG.standard_normal((3, 4)) + 2.0
@@ -56,6 +57,32 @@ def test_a_method_answers_what_numpy_s_does(name: str) -> None:
     assert isinstance(got, pb.Tensor)
     assert got.dtype == wanted.dtype
     np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-6)
+
+
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "nothing": lambda f: f(), "an axis": lambda f: f(0), "by name": lambda f: f(axis=-1),
+    "two axes": lambda f: f((0, 1)), "kept": lambda f: f(1, keepdims=True),
+    "a dtype": lambda f: f(dtype=np.float64), "where": lambda f: f(where=X > 2),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128", "int32", "bool"])
+@pytest.mark.parametrize("name", DIRECT)
+def test_a_method_that_is_an_operation_is_numpy_s_too(name: str, dtype: str) -> None:
+    x = X.astype(dtype)
+    for form in FORMS.values():
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+            wanted = form(getattr(x, name))
+            got = form(getattr(pb.tensor(x), name))
+        assert (type(got), got.dtype, got.shape) == (pb.Tensor, wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(got.numpy(), wanted, rtol=5e-3 if dtype == "float16" else 1e-6)
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_an_axis_twice_is_refused(name: str) -> None:
+    with pytest.raises(TypeError):
+        getattr(pb.tensor(X), name)(0, axis=0)
 
 
 @pytest.mark.parametrize("name", SMOOTH)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, ClassVar, Protocol
 
 import numpy
@@ -275,7 +276,7 @@ class Kernels(dict[type, Callable[..., Any]]):
             return found
         forward = self.forward
         assert forward is not None, self.name
-        return forward.__get__(xp)  # a bound method: binds `xp` without a Python frame
+        return MethodType(forward, xp)  # a bound method: binds `xp` without a Python frame
 
 
 def _checked(check: Callable[..., None], kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,15 @@ from typing import Any
 import numpy
 
 from ..errors import ArgumentError
-from . import SCALARS, adapters, entrances, numpy_narrow, numpy_shapes, numpy_special
+from . import (
+    SCALARS,
+    adapters,
+    entrances,
+    numpy_narrow,
+    numpy_older,
+    numpy_shapes,
+    numpy_special,
+)
 
 _SCALAR_KERNELS: dict[str, Callable[..., Any]] = {
     # On NumPy's scalars the operators are 10 x quicker than the ufuncs.
@@ -119,7 +127,7 @@ class NumPy:
     """The adapter of `numpy.ndarray`, NumPy's scalars and Python's numbers."""
 
     name = "numpy"
-    namespace = numpy
+    namespace = numpy_older.NAMESPACE
     hosts = 0
     finished = staticmethod(numpy_narrow.kernel_of)
     result_type = staticmethod(numpy_narrow.result_type)

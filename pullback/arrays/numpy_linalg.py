@@ -9,6 +9,7 @@ import numpy
 
 from . import adjugates
 from .matrices import check_matrices, check_right_side, singular
+from .numpy_older import NAMESPACE
 
 
 def solve(x1: Any, x2: Any) -> Any:
@@ -85,7 +86,7 @@ def adjugate(x: Any) -> Any:
     if not usable.all():
         rest = ~usable & numpy.isfinite(x).all(axis=(-2, -1))
         out[~usable] = numpy.nan
-        out[rest] = adjugates.adjugate(numpy, x[rest])
+        out[rest] = adjugates.adjugate(NAMESPACE, x[rest])
     return out
 
 

@@ -13,6 +13,7 @@ import numpy
 from numpy import ndarray
 
 from .numpy_narrow import fitted, is_narrow
+from .numpy_older import NAMESPACE
 
 _add: Callable[..., Any] = numpy.add.reduce
 _multiply: Callable[..., Any] = numpy.multiply.reduce
@@ -61,7 +62,7 @@ def broadcast_to(x: Any, shape: Any) -> Any:
 
 def reshape(x: Any, shape: Any, copy: bool | None = None) -> Any:
     """The method, unless `copy` is asked for."""
-    return x.reshape(shape) if copy is None else numpy.reshape(x, shape, copy=copy)
+    return x.reshape(shape) if copy is None else NAMESPACE.reshape(x, shape, copy=copy)
 
 
 def expand_dims(x: Any, axis: Any = 0) -> Any:

@@ -102,10 +102,15 @@ def polygamma(n: Any, x: Any) -> Any:
 
 
 def spherical_jn(n: Any, x: Any) -> Any:
-    """The spherical Bessel function of order n; SciPy's widens float32."""
+    """The spherical Bessel function of order n; SciPy's widens float32.
+
+    SciPy's has NaN for negative numbers before 1.15; those of odd orders are odd, others even.
+    """
     from scipy.special import spherical_jn
 
-    return numpy.asarray(spherical_jn(n, _flushed(x))).astype(_dtype_of(x))[()]
+    x = _flushed(x)
+    found = numpy.asarray(spherical_jn(n, numpy.where(x < 0, -x, x)))
+    return numpy.where((x < 0) & (n % 2 == 1), -found, found).astype(_dtype_of(x))[()]
 
 
 def zeta(x: Any, q: Any) -> Any:

@@ -19,6 +19,7 @@ from ..arrays.batched import Batched, spread, tags_of
 from ..arrays.batched_index import index_tags, opened
 from ..errors import BatchedValueError, LoopWarning, warn
 from . import symbols
+from .parameters import parameters_of
 
 
 class Mapping:
@@ -74,9 +75,8 @@ class BatchingRule:
     __slots__ = ("function", "hidden")
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        code = function.__code__
-        only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        self.function, self.hidden = function, "hidden" in only
+        self.function = function
+        self.hidden = "hidden" in parameters_of(function).keyword_only
 
     def __call__(
         self, values: list[Any], hidden: Sequence[bool], size: int, attrs: dict[str, Any]

@@ -391,7 +391,7 @@ def _pull_binary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
 
 
 def _who(rule: Rule, node: Node, index: int) -> Callable[[], str]:
-    return lambda: f"rule `{rule.function.__name__}` of {where(node)}, argument {index}"
+    return lambda: f"rule `{rule.name}` of {where(node)}, argument {index}"
 
 
 def step_of(op: Op) -> Callable[[Node, Any, dict[Node, Any], Any, bool, type], None]:

@@ -21,6 +21,7 @@ of them). Forward mode and batching: see `ops/README.md`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import MethodType
 from typing import Any, Protocol, TypeVar
 
 from ..arrays import Kernels
@@ -30,6 +31,7 @@ from ..errors import DuplicateNameError, RuleError, UnknownNameError, suggestion
 from . import symbols
 from .batching import BatchingRule, kernel_of
 from .node import Node
+from .parameters import name_of, parameters_of
 from .registry import OPS as OPS
 
 
@@ -65,7 +67,7 @@ def _same(value: Any) -> Any:
 class Rule:
     """How a cotangent of the output becomes one of an argument.
 
-    function   what its author wrote
+    function   what its author wrote, under `name`
     reads      for each parameter after `g`: a position among the saved values (inputs, then the
                output), or one of the negative marks above
     keywords   the attributes it takes
@@ -73,15 +75,18 @@ class Rule:
     same       it returns its one parameter as it is, as that of a sum does, and need not be called
     """
 
-    __slots__ = ("function", "keywords", "partial", "reads", "same")
+    __slots__ = ("function", "keywords", "name", "partial", "reads", "same")
 
     def __init__(
         self, function: Callable[..., Any], reads: tuple[int, ...], keywords: tuple[str, ...],
         partial: bool,
     ) -> None:
         self.function, self.reads, self.keywords, self.partial = function, reads, keywords, partial
-        code = function.__code__
-        self.same = code.co_argcount == 1 and code.co_code == _same.__code__.co_code
+        self.name = name_of(function)
+        code = getattr(function, "__code__", None)
+        self.same = (
+            code is not None and code.co_argcount == 1 and code.co_code == _same.__code__.co_code
+        )
 
     def __call__(self, g: Any, saved: tuple[Any, ...], node: Node, index: int) -> Any:
         """The cotangent of argument `index`, from the output's and the saved values."""
@@ -138,24 +143,18 @@ class Op:
         self, forward: Callable[..., Any], native: str | None, *, name: str, elementwise: bool,
         view: bool, differentiable: bool, flat: bool, linear: bool, outputs: tuple[str, ...],
     ) -> None:
-        code = forward.__code__
+        found = parameters_of(forward)
         skip = 0 if native is not None else 1  # the namespace
-        names = code.co_varnames
         self.name = name
         self.elementwise, self.view = elementwise, view
         self.differentiable, self.flat = differentiable, flat
-        self.arguments = names[skip : code.co_posonlyargcount]
-        self.variadic = bool(code.co_flags & 0x04)
-        positional = names[code.co_posonlyargcount : code.co_argcount]
-        only = names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        given = forward.__defaults__ or ()
-        self.defaults: dict[str, Any] = dict(
-            zip(positional[len(positional) - len(given) :], given, strict=True)
+        self.variadic = found.variadic is not None
+        self.arguments = (
+            found.positional_only[skip:] if found.variadic is None else (found.variadic,)
         )
-        self.defaults.update(forward.__kwdefaults__ or {})
-        self.positional, self.required = positional, (*positional, *only)
-        if self.variadic:
-            self.arguments = (names[code.co_argcount + code.co_kwonlyargcount],)
+        self.defaults: dict[str, Any] = found.defaults
+        self.positional = found.positional
+        self.required = (*found.positional, *found.keyword_only)
         self.kernels = Kernels(name, None if native else forward, native)
         self.rules: dict[int, Rule] = {}
         if flat:
@@ -221,13 +220,14 @@ class Op:
         self, function: Callable[..., Any], argument: str, prefix: str, *, partial: bool
     ) -> None:
         """Check a rule against this operation and make it the rule of an argument."""
-        who = f"rule `{function.__name__}` of `{self.name}`"
+        own = name_of(function)
+        who = f"rule `{own}` of `{self.name}`"
         push = prefix == "pushforward"
         first = "t" if push else "g"
         wanted = (f"{prefix}_{self.name}", f"{prefix}_{self.name}_{argument}")
-        if function.__name__ not in wanted:
+        if own not in wanted:
             raise RuleError(
-                who, f"the name `{wanted[0]}` or `{wanted[1]}`", f"`{function.__name__}`",
+                who, f"the name `{wanted[0]}` or `{wanted[1]}`", f"`{own}`",
                 "rename the function; its name is what a traceback shows",
             )
         if argument not in self.arguments:
@@ -235,11 +235,17 @@ class Op:
                 who, f"an array argument: {', '.join(self.arguments)}", repr(argument),
                 suggestion(argument, self.arguments),
             )
-        code = function.__code__
-        names = code.co_varnames[: code.co_argcount]
-        keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        try:
+            found = parameters_of(function)
+        except (TypeError, ValueError) as error:
+            raise RuleError(
+                who, "a callable whose parameters can be read", f"one for which {error}",
+                "wrap it in a function that names what it reads",
+            ) from error
+        names, keywords = (*found.positional_only, *found.positional), found.keyword_only
+        together = push and names[:1] == ("ts",)
         if not partial:
-            if names[:1] != (first,) and not (push and names[:1] == ("ts",)):
+            if names[:1] != (first,) and not together:
                 raise RuleError(
                     who, f"a first parameter `{first}`", str(names[:1]), f"put `{first}` first"
                 )
@@ -254,7 +260,7 @@ class Op:
         self.saves_shapes |= SHAPES in reads
         index = self.arguments.index(argument)
         rule = Rule(function, reads, keywords, partial)
-        if push and code.co_varnames[:1] == ("ts",):
+        if together:
             self.together = rule
         elif push:
             self.pushes[index] = rule
@@ -276,10 +282,11 @@ class Op:
         Raises `RuleError` for another name than `batch_<operation>`.
         """
         wanted = f"batch_{self.name}"
-        if function.__name__ != wanted:
+        own = name_of(function)
+        if own != wanted:
             raise RuleError(
-                f"batching rule `{function.__name__}` of `{self.name}`", f"the name `{wanted}`",
-                f"`{function.__name__}`", "rename the function",
+                f"batching rule `{own}` of `{self.name}`", f"the name `{wanted}`", f"`{own}`",
+                "rename the function",
             )
         self.batch = BatchingRule(function)
         return function
@@ -324,7 +331,7 @@ def op(
     """
 
     def register(forward: Callable[..., Any]) -> Any:
-        own = name or forward.__name__
+        own = name or name_of(forward)
         if OPS.is_taken(own, forward.__module__):
             raise DuplicateNameError(
                 f"operation `{own}`", "a new name", "a registered one", "choose another name"
@@ -342,7 +349,7 @@ def op(
         function.__doc__ = forward.__doc__
         function.__module__ = forward.__module__
         # What `help` and `inspect.signature` show; bound, so that they leave `xp` out.
-        seen = forward if native else forward.__get__(made)
+        seen = forward if native else MethodType(forward, made)
         function.__wrapped__ = seen
         function.op = made
         function.pullback = _attacher(made, "pullback", partial=False)

@@ -301,7 +301,7 @@ def _deferred(
     args = [*gs, *[saved[r] for r in reads], shape_of(parent.shape)]
     if SHAPES in rule.reads:
         args += [shape_of(s) for s in node.attrs["shapes"]]
-    name = f"{node.op.name}_{rule.function.__name__.partition('_')[0]}"
+    name = f"{node.op.name}_{rule.name.partition('_')[0]}"
     some = next(raw(a) for a in gs if raw(a).__class__ is Symbol)
     (r,) = Deferred(name, function, [space])(
         [*args, *found], some.kind, cls if record else None

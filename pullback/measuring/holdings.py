@@ -105,7 +105,7 @@ def reason_of(op: Op, tracked: tuple[bool, ...], position: int) -> str:
         rules = (op.rules.get(key), op.pushes.get(key), op.collapses.get(key), op.together)
         for place, rule in enumerate(rules):
             if rule is not None and position in _positions(rule, op, len(tracked), index):
-                (later if place else names)[rule.function.__name__] = None
+                (later if place else names)[rule.name] = None
         if op.linear and len(tracked) > 1 and position < len(tracked) and position != index:
             later.setdefault(f"{op.name}, on a tangent,", None)
     found = list(names or later)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from ..core.op import OPS
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, inexact_dtypes
 from .protocols import answered
 
 SAME = (
@@ -35,6 +35,28 @@ def _as_function(name: str) -> Callable[..., Any]:
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
     method.__doc__ = f"`numpy.{name}` of it, with the arguments that are left."
+    return method
+
+
+DIRECT = ("mean", "prod", "sum")
+"""Methods that training loops call: on floating-point numbers, with an axis and `keepdims` alone,
+NumPy's function is the operation of this name, which is called without NumPy's protocol."""
+_AXES = {"axis", "keepdims"}
+
+
+def _as_operation(name: str) -> Callable[..., Any]:
+    general = _as_function(name)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        plain = inexact_dtypes[self._data.dtype] and _AXES.issuperset(kwargs)
+        if plain and not args:
+            return OPS[name](self, **kwargs)
+        if plain and len(args) == 1 and "axis" not in kwargs:
+            return OPS[name](self, axis=args[0], **kwargs)
+        return general(self, *args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, general.__qualname__
+    method.__doc__ = general.__doc__
     return method
 
 
@@ -116,7 +138,8 @@ def _imag(self: Any) -> Any:
 
 
 METHODS: dict[str, Any] = {
-    **{name: _as_function(name) for name in SAME}, "reshape": _reshape, "transpose": _transpose,
+    **{name: _as_function(name) for name in SAME},
+    **{name: _as_operation(name) for name in DIRECT}, "reshape": _reshape, "transpose": _transpose,
     "compress": _compress, "flatten": _flatten, "conj": _conj, "conjugate": _conj,
     "real": property(_real), "imag": property(_imag),
 }

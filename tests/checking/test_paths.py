@@ -73,6 +73,7 @@ def test_a_mark_is_taken_off_again(name: str) -> None:
     np.testing.assert_array_equal(gradient(), before)
 
 
+@pytest.mark.needs("jax")  # without it, the path through JAX is not tried
 def test_a_rule_that_cannot_be_marked_is_compared() -> None:
     def f(x: Any) -> Any:
         with pb.override_gradient({"sin": lambda op, g: g * pb.cos(op.inputs[0])}):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import doctest
 import importlib
-import importlib.util
 import io
 import os
 import re
@@ -16,36 +15,18 @@ from typing import Any
 
 import pytest
 
-from tests.house.sources import ROOT, module_of, name_of, python_files
+from tests.house.pages import blocks, parts_of
+from tests.house.sources import ROOT, imports, module_of, name_of, python_files
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINKING = [
     *DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md",
     *sorted(p for f in ("pullback", "examples", "benchmarks") for p in (ROOT / f).rglob("*.md")),
 ]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PRINTS = re.compile(r"```\s+^```output\n(.*?)^```", re.MULTILINE | re.DOTALL)
-"""What stands right after a block, if its output is shown; "…" stands for anything."""
 SETTING = re.compile(r"^<!-- run with (\w+)=(\S+) -->$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-
-
-def blocks(path: Path) -> list[tuple[int, str]]:
-    """(line, code) of each Python block."""
-    text = path.read_text(encoding="utf-8")
-    return [(text.count("\n", 0, m.start(1)) + 1, m.group(1)) for m in BLOCK.finditer(text)]
-
-
-def shown(path: Path) -> dict[int, str]:
-    """Line of a block -> what its page says that it prints."""
-    text, found = path.read_text(encoding="utf-8"), {}
-    for block in BLOCK.finditer(text):
-        prints = PRINTS.match(text, block.end() - 3)
-        if prints:
-            found[text.count("\n", 0, block.start(1)) + 1] = prints.group(1).replace("…", "...")
-    return found
 
 
 def is_printed(wanted: str, got: str) -> bool:
@@ -66,41 +47,79 @@ def run_block(code: str, names: dict[str, Any], file: str, line: int) -> None:
         exec(compile("\n" * (line - 1) + code, file, "exec"), names)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def groups(path: Path) -> list[tuple[str, ...]]:
+    """The sets of parts that the blocks of a page need, none first."""
+    return sorted({tuple(sorted(block.needs)) for block in blocks(path)} | {()})
+
+
+PROGRAMS = [
+    pytest.param(path, needs, marks=pytest.mark.needs(*needs), id="-".join((name_of(path), *needs)))
+    for path in DOCUMENTS for needs in groups(path)
+]
+
+
+def run_blocks(path: Path, needs: tuple[str, ...]) -> None:
+    """Run the blocks of a page that need some parts, or none of all, in order."""
+    variables: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(path):
+        if not block.needs <= set(needs):
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            run_block(block.code, variables, str(path), block.line)
+        if block.prints is not None:
+            got = printed.getvalue()
+            assert is_printed(block.prints, got), f"{path.name}:{block.line} prints:\n{got}"
+
+
+@pytest.mark.parametrize(("path", "needs"), PROGRAMS)
 def test_the_blocks_of_a_document_run_in_order(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    path: Path, needs: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     settings = dict(SETTING.findall(path.read_text(encoding="utf-8")))
-    if settings:  # what libraries read when they are imported: in a process of its own
-        code = "\n".join(code for _, code in blocks(path))
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True,
-            timeout=120, env={**os.environ, **settings, "PYTHONPATH": str(ROOT)},
-        )
-        assert done.returncode == 0, done.stderr
+    if not settings and not needs:
+        run_blocks(path, needs)
         return
-    names: dict[str, Any] = {"__name__": "__main__"}
-    outputs = shown(path)
-    for line, code in blocks(path):
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            run_block(code, names, str(path), line)
-        if line in outputs:
-            wanted, got = outputs[line], printed.getvalue()
-            assert is_printed(wanted, got), f"{path.name}:{line} prints:\n{got}"
+    # In a process of its own: libraries read settings when they are imported, and an operation,
+    # which the blocks without needs may register, is registered once.
+    program = (
+        "from pathlib import Path; from tests.house.test_docs import run_blocks; "
+        f"run_blocks(Path({str(path)!r}), {needs!r})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True,
+        timeout=240, env={**os.environ, **settings, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_block_needs_what_made_its_names(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    codes = [
+        "x = 1\ndef f(t): return g(t)", "import torch as pt\nx = pt.ones(1)\ng = pt.sin",
+        "y = 2", "def h(): return f(x)", ">>> x = y\n>>> x\n2", "print(x)",
+        "for x in [y]:\n    from jax.numpy import sin", "class A:\n    b = sin(g(1))",
+    ]
+    text = "".join(f"```python\n{code}\n```\n" for code in codes)
+    page.write_text(text + "<!-- needs dot -->\n\n```python\nprint(y)\n```\n", "utf-8")
+    assert [sorted(block.needs) for block in blocks(page)] == [
+        [], ["torch"], [], ["torch"], [], [], ["jax"], ["jax", "torch"], ["dot"],
+    ]
+    assert groups(page) == [(), ("dot",), ("jax",), ("jax", "torch"), ("torch",)]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_every_output_that_is_shown_belongs_to_a_block(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert text.count("\n```output\n") == len(shown(path))
+    shown = [block for block in blocks(path) if block.prints is not None]
+    assert text.count("\n```output\n") == len(shown)
 
 
 def test_an_output_is_held_against_what_is_shown(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```python\nprint(1)\n```\n\n```output\n1 …\n```\n", "utf-8")
-    assert shown(page) == {2: "1 ...\n"}
+    assert [(block.line, block.prints) for block in blocks(page)] == [(2, "1 ...\n")]
     assert is_printed("1 ...\n", "1  2 3\n")
     assert not is_printed("1 ...\n", "2\n")
 
@@ -131,15 +150,14 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert not broken
 
 
-def can_be_imported(path: Path) -> bool:
-    """CuPy's files need CuPy, which continuous integration has not."""
-    return not path.name.startswith("cupy_") or importlib.util.find_spec("cupy") is not None
+MODULES = [
+    pytest.param(path, marks=pytest.mark.needs(*sorted(parts)), id=name_of(path))
+    for path in python_files("pullback")
+    for parts in [parts_of("\n".join(f"import {name}" for name, top, _ in imports(path) if top))]
+]
 
 
-MODULES = [path for path in python_files("pullback") if can_be_imported(path)]
-
-
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@pytest.mark.parametrize("path", MODULES)
 def test_the_examples_of_a_module_run(path: Path, tmp_path: Path) -> None:
     module = importlib.import_module(module_of(path))
     finder = doctest.DocTestFinder(exclude_empty=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ import pullback as pb
 from pullback import errors
 from pullback.core.op import OPS, op
 from tests.laws.cases import NAMES, ROWS
+from tests.laws.checks import is_inexact
 from tests.laws.standard import CONSTANTS, DTYPES, SIGNATURES
 from tests.loops import each, none_of
 
@@ -29,7 +31,15 @@ def scratch() -> Iterator[Any]:
 
 
 def test_every_operation_has_a_row() -> None:
-    assert not set(OPS) - {row.name for row in ROWS}
+    assert not set(NAMES) - {row.name for row in ROWS}
+
+
+def test_a_differentiable_row_has_an_argument_to_differentiate() -> None:
+    """Else its laws would hold of nothing."""
+    none_of(
+        [row for row in ROWS if row.differentiable],
+        lambda row: not any(is_inexact(a) for a in row.draw()), lambda row: row.id,
+    )
 
 
 def test_every_operation_has_a_rule_or_says_why_not() -> None:
@@ -102,6 +112,83 @@ def test_a_rule_with_another_name_is_refused(scratch: Any) -> None:
 
     assert "rule `gradient` of `scratch`" in str(caught.value)
     assert "`pullback_scratch` or `pullback_scratch_x`" in str(caught.value)
+
+
+class Doubled:
+    """A rule that is an object with parameters of its own."""
+
+    __name__ = "pullback_scratch"
+
+    def __call__(self, g: Any, x: Any, *, power: int) -> Any:
+        return g * power * x ** (power - 1)
+
+
+def logged(rule: Any) -> Any:
+    @functools.wraps(rule)
+    def call(*args: Any, **keywords: Any) -> Any:
+        return rule(*args, **keywords)
+
+    return call
+
+
+def pullback_scratch(g: Any, x: Any, *, power: int, factor: int = 1) -> Any:
+    return factor * g * power * x ** (power - 1)
+
+
+def of_no_other_attribute(g: Any, x: Any, *, power: int) -> Any:
+    return pullback_scratch(g, x, power=power)
+
+
+of_no_other_attribute.__name__ = "pullback_scratch"
+
+
+@pytest.mark.parametrize(
+    "rule", [logged(of_no_other_attribute), logged(logged(of_no_other_attribute)), Doubled()],
+    ids=["functools.wraps", "functools.wraps twice", "an object"],
+)
+def test_a_rule_may_be_any_callable(scratch: Any, rule: Any) -> None:
+    scratch.pullback("x")(rule)
+    x = pb.tensor([1.0, -3.0], requires_grad=True)
+    pb.sum(scratch(x, power=3) * pb.tensor([0.5, 2.0])).backward()
+    assert x.grad.tolist() == [1.5, 54.0]
+    assert rule.__name__ in repr(scratch.op.rules[0].name)
+
+
+def test_a_rule_may_be_a_partial_function(scratch: Any) -> None:
+    def pullback_scratch(factor: float, g: Any, x: Any, *, power: int) -> Any:
+        return factor * g * power * x ** (power - 1)
+
+    scratch.pullback("x")(functools.partial(pullback_scratch, 1.0))
+    scratch.batching(functools.partial(logged(batch_scratch)))
+    assert pb.grad(lambda x: scratch(x, power=3))(2.0).item() == 12.0
+    mapped = pb.vmap(pb.grad(lambda x: scratch(x, power=3)))
+    assert mapped(pb.tensor([2.0, 1.0])).tolist() == [12.0, 3.0]
+
+
+def batch_scratch(x: Any, *, power: int) -> Any:
+    return x**power
+
+
+def test_a_forward_may_be_any_callable() -> None:
+    def scaled(factor: float, xp: Any, x: Any, /) -> Any:
+        return factor * x
+
+    made = op(functools.partial(scaled, 3.0), name="scratch")
+    try:
+        assert made(pb.tensor(2.0)).item() == 6.0
+        assert str(inspect.signature(made)) == "(x: 'Any', /) -> 'Any'"
+        with pytest.raises(errors.RuleError, match="<lambda>"):
+            made.pullback("x")(functools.partial(lambda factor, g: factor * g, 3.0))
+    finally:
+        del OPS["scratch"]
+
+
+def test_a_rule_whose_parameters_cannot_be_read_is_refused(scratch: Any) -> None:
+    class Hidden(Doubled):
+        __signature__ = "none"
+
+    with pytest.raises(errors.RuleError, match="a callable whose parameters can be read"):
+        scratch.pullback("x")(Hidden())
 
 
 def test_a_lambda_is_refused(scratch: Any) -> None:

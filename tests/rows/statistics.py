@@ -23,16 +23,33 @@ def zeros_among(*shape: int) -> Sample:
     return Sample(shape, make=make)
 
 
+def running(accumulated: Callable[..., Any], first: float) -> Callable[..., Any]:
+    """numpy.cumulative_sum or cumulative_prod; NumPy 2.0 has only the older functions."""
+
+    def reference(x: Any, axis: int | None = None, include_initial: bool = False) -> Any:
+        found = accumulated(x, axis=axis)
+        if not include_initial:
+            return found
+        shape = [1 if i == axis % x.ndim else n for i, n in enumerate(x.shape)]
+        return np.concatenate([np.full(shape, first, found.dtype), found], axis=axis)
+
+    return reference
+
+
+RUNNINGS = {
+    "cumulative_sum": running(np.cumsum, 0), "cumulative_prod": running(np.cumprod, 1),
+}
+
 
 def reduction(name: str, sample: Sample = CUBE, kind: str = "", **how: Any) -> Row:
     """A row of a reduction with its attributes given; `kind` names what is special of the data."""
     ours: Callable[..., Any] = getattr(pb, name)
-    theirs: Callable[..., Any] = getattr(np, name)
+    theirs: Callable[..., Any] = RUNNINGS.get(name) or getattr(np, name)
     label = ", ".join([*([kind] if kind else []), *(f"{k}={v}" for k, v in how.items())])
-    ordered = name in ("max", "min")
+    ordered, numbers = name in ("max", "min"), sample.dtype == "float"
     return Row(name, lambda x: ours(x, **how), lambda x: theirs(x, **how), (sample,), label,
-               complex=sample.make is None and not ordered,
-               differentiable=name not in ("all", "any", "count_nonzero"),
+               complex=sample.make is None and not ordered and numbers,
+               differentiable=numbers and name not in ("all", "any", "count_nonzero"),
                analytic=name in ("sum", "mean", "prod", "cumulative_sum", "cumulative_prod"))
 
 

@@ -15,6 +15,7 @@ from ...errors import ArgumentTypeError
 from . import elementwise as elementwise
 from . import linear as linear
 from . import picking as picking
+from . import polynomials as polynomials
 from . import reducing as reducing
 from . import shapes as shapes
 from .leaving import plain, store, without_rule
@@ -23,8 +24,13 @@ from .table import RULES
 
 
 def key_of(function: Any) -> str:
-    """A function's name, from `numpy` on."""
+    """A function's name, from `numpy` on; that of the public module where NumPy says a private one.
+
+    >>> key_of(numpy.lib.scimath.sqrt)
+    'lib.scimath.sqrt'
+    """
     module = function.__module__.partition("numpy")[2].lstrip(".")
+    module = _MODULES.get(module, module)
     return f"{module}.{function.__name__}" if module else function.__name__
 
 
@@ -42,6 +48,8 @@ def answer_of(function: Any) -> Callable[[Any, Any], Any]:
     return partial(without_rule, who, function, reason=REFUSED.get(key, ""), writes=key in WRITES)
 
 
+_MODULES = {"lib._scimath_impl": "lib.scimath"}
+"""Private module, which NumPy 2.0 and 2.1 name -> the public one, which later versions name."""
 _ALIASES = {"amax": "max", "amin": "min"}
 
 

@@ -47,6 +47,12 @@ _REDUCED = {
 
 _ACCUMULATED = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
 
+_BEHIND = frozenset({"clip", "imag", "real"})
+"""NumPy's functions that are no ufuncs, but have one of the same name behind them.
+
+`numpy.real` and `numpy.imag` have them from NumPy 2.5 on.
+"""
+
 _SAFE = {"arctanh": 0}
 """ufunc -> the number put where a mask leaves an input out; 1 of all others, where all is well."""
 
@@ -70,9 +76,10 @@ def rule_of(ufunc: Any) -> Any:
     name = ufunc.__name__
     if _is_special(ufunc):
         return getattr(pb.special, name, None)
-    if not _is_of(numpy, ufunc):  # but for `clip`, somebody else's
-        return pb.clip if name == "clip" and ufunc.nin == 3 else None
-    return COMPOSED.get(name) or OPS.get(_NAMES.get(name, name))
+    if _is_of(numpy, ufunc):
+        return COMPOSED.get(name) or OPS.get(_NAMES.get(name, name))
+    behind = name in _BEHIND and _is_of(sys.modules.get("numpy._core.umath"), ufunc)
+    return getattr(pb, name) if behind else None
 
 
 def call_of(ufunc: Any) -> Callable[..., Any]:
