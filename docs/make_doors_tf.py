@@ -1,8 +1,8 @@
-"""Make doors_tf.md: every public name of TensorFlow's around gradients, and what is here of it.
+"""Make doors_tf.md: TensorFlow's public names for gradients, and which of them are supported.
 
     python docs/make_doors_tf.py
 
-It asks the installed `tensorflow` for its names, and the door which of them it has.
+It compares the names of the installed `tensorflow` with those of `pullback.tf`.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ CLASSES = ("GradientTape", "Variable", "IndexedSlices", "Module", "Tensor", "Ten
            "TensorShape", "TensorSpec", "DType")
 
 DIFFERS = {
-    "GradientTape.gradient": "`dense=True` and `overrides=` besides",
+    "GradientTape.gradient": "also has `dense=True` and `overrides=`",
     "GradientTape.batch_jacobian": "None where no path leads to the source, not zeros",
     **dict.fromkeys(("floor", "round", "math.ceil", "math.floor", "math.rint", "math.round"),
                     "its gradient is zeros, not None"),
-    "gradients": "a source that the function has as a constant is refused",
+    "gradients": "a source that the function holds as a constant raises an error",
     "IndexedSlices": "a variable that is also read as a whole has a dense gradient; inside "
                      "`tf.function` gradients are dense",
-    "case": "`exclusive=True` is looked at, also eagerly",
-    "custom_gradient": "tensors given by keyword have gradients too, in their positions",
-    "function": "a variable made in every trace is refused in the second, not in the first",
-    "map_fn": "`back_prop=False` is obeyed; ragged and sparse elements are not here",
+    "case": "`exclusive=True` is checked, also in eager mode",
+    "custom_gradient": "tensors passed by keyword have gradients too, in their positions",
+    "function": "a variable created in every trace raises an error in the second, not the first",
+    "map_fn": "`back_prop=False` has an effect; ragged and sparse elements are not here",
     "norm": "its gradient at 0 is 0, not NaN",
     "linalg.norm": "its gradient at 0 is 0, not NaN",
-    "numpy_function": "inside a function `stateful` changes nothing",
-    "optimizers.Adam": "of slices, rows that are there twice are added up before they are squared",
-    "random.Generator": "other numbers for the same seed; `state` is not here",
-    "recompute_grad": "tensors that are closed over have gradients too",
-    "scan": "`back_prop=False` is obeyed",
-    "train.Checkpoint": "files are safetensors; a module's variables must be there to be restored",
+    "numpy_function": "inside a function `stateful` has no effect",
+    "optimizers.Adam": "for slices, duplicate rows are added up before they are squared",
+    "random.Generator": "different numbers for the same seed; no `state`",
+    "recompute_grad": "captured tensors have gradients too",
+    "scan": "`back_prop=False` has an effect",
+    "train.Checkpoint": "files are safetensors; a module's variables must exist to be restored",
     "Variable": "the shape never changes",
-    "vectorized_map": "never falls back to a loop in silence",
-    "while_loop": "`back_prop=False` is obeyed",
-    "TensorArray": "in a loop of a function all entries have one shape",
+    "vectorized_map": "never silently falls back to a loop",
+    "while_loop": "`back_prop=False` has an effect",
+    "TensorArray": "in a loop inside a function, all entries have the same shape",
     "random.normal": "other numbers for the same seed",
     "random.set_seed": "other numbers for the same seed",
     "random.stateless_normal": "other numbers for the same seed",
     "random.stateless_uniform": "other numbers for the same seed",
     "random.split": "other seeds", "random.fold_in": "other seeds",
     "random.uniform": "other numbers for the same seed",
-    "device": "changes nothing", "control_dependencies": "changes nothing: order is kept anyway",
-    "linalg.lstsq": "`fast` changes nothing",
-    "errors.InvalidArgumentError": "a `ValueError` too, and of dtypes a `TypeError`",
+    "device": "no effect", "control_dependencies": "no effect: the order is always kept",
+    "linalg.lstsq": "`fast` has no effect",
+    "errors.InvalidArgumentError": "also a `ValueError`, and for dtypes a `TypeError`",
 }
 
 WHY = {
@@ -69,22 +69,23 @@ WHY = {
         "version bitwise fingerprint timestamp sets ClusterDef ClusterSpec Coordinator Example "
         "BytesList Feature FeatureList FeatureLists Features FloatList Int64List JobDef "
         "SequenceExample ServerDef",
-    "of graphs of TensorFlow 1: `pullback.tf.v1` has it": "Graph Operation "
+    "part of TensorFlow 1 graphs: see `pullback.tf.v1`": "Graph Operation "
         "AggregationMethod Tensor.name Variable.op Variable.graph Variable.initializer "
         "Variable.eval Variable.load Tensor.eval Variable.initial_value no_gradient",
-    "a device is the array library's matter": "DeviceSpec LogicalDevice "
+    "devices belong to the array library": "DeviceSpec LogicalDevice "
         "LogicalDeviceConfiguration",
 }
 DEFAULT = {
-    "nn": "not asked for around gradients so far", "linalg": "not asked for so far",
-    "strings": "out of scope: texts are only carried along", "config": "devices and threads are "
-    "the array library's matter", "signal": "not asked for so far",
-    "random": "no gradient of its parameters here yet", "optimizers": "the usual ones are here",
+    "nn": "not implemented yet", "linalg": "not implemented yet",
+    "strings": "out of scope: strings are only passed through", "config": "devices and threads "
+    "belong to the array library", "signal": "not implemented yet",
+    "random": "no gradient of its parameters yet",
+    "optimizers": "only the usual ones are implemented",
 }
 
 
 def modules() -> tuple[Any, Any]:
-    """The door and TensorFlow."""
+    """`pullback.tf` and TensorFlow."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -109,7 +110,7 @@ def reason(path: str, name: str) -> str:
     for why, which in WHY.items():
         if name in which.split() or whole in which.split():
             return why
-    return DEFAULT.get(path.partition(".")[0], "not asked for so far")
+    return DEFAULT.get(path.partition(".")[0], "not implemented yet")
 
 
 def section(door: Any, peer: Any, path: str) -> list[str]:
@@ -140,10 +141,10 @@ def page() -> str:
     """The text of doors_tf.md."""
     door, peer = modules()
     lines = [
-        "# TensorFlow's names, one by one", "",
-        "What [`pullback.tf`](doors.md) has of TensorFlow's public names around gradients. This "
-        "page is made", "by `docs/make_doors_tf.py`, from the names that TensorFlow itself lists. "
-        "Every name that works is", "tested on both.", "",
+        "# TensorFlow names supported by `pullback.tf`", "",
+        "Which of TensorFlow's public names for gradients [`pullback.tf`](doors.md) supports. "
+        "`docs/make_doors_tf.py`", "generates this page from the names that TensorFlow lists. "
+        "Tests run every supported name on both.", "",
     ]
     for path in (*SPACES, *CLASSES):
         lines += section(door, peer, path)

@@ -26,9 +26,9 @@ from tests.laws.test_batching import RAGGED
 CHAPTERS = {
     "ops.arithmetic": "Arithmetic", "ops.exponential": "Powers, exponentials, logarithms",
     "ops.trigonometric": "Trigonometric and hyperbolic functions",
-    "ops.complex_": "Complex numbers", "ops.rounding": "Rounding, and handing on",
+    "ops.complex_": "Complex numbers", "ops.rounding": "Rounding and identity",
     "ops.comparing": "Comparisons, logic, bits", "ops.selecting": "Selecting",
-    "ops.statistics": "Reductions", "ops.running": "Running sums and products",
+    "ops.statistics": "Reductions", "ops.running": "Cumulative sums and products",
     "ops.norms": "Norms",
     "ops.products": "Products",
     "linalg": "Linear algebra, in `pullback.linalg`",
@@ -37,9 +37,9 @@ CHAPTERS = {
     "ops.shaping": "Shaping", "ops.lengths": "Lengths", "ops.joining": "Joining and padding",
     "ops.indexing": "Indexing", "ops.searching": "Sorting, searching, sets",
     "ops.creation": "Creation", "ops.dtypes": "Dtypes", "ops.activations": "Activations",
-    "ops.losses": "Losses", "ops.normalising": "Normalising",
-    "ops.convolution": "Convolutions and pools", "ops.dropping": "Dropping and looking up",
-    "ops.placing": "Devices", "ops.views": "Views", "custom.ready": "Gradients ready made",
+    "ops.losses": "Losses", "ops.normalising": "Normalisation",
+    "ops.convolution": "Convolutions and pooling", "ops.dropping": "Dropout and embedding",
+    "ops.placing": "Devices", "ops.views": "Views", "custom.ready": "Ready-made gradients",
 }
 
 EDGES = [
@@ -94,55 +94,55 @@ EDGES = [
 HEAD = """\
 # Operations
 
-Every operation, by chapter. This page is made by `docs/make_operations.py` from the registry, and
-a test holds it up to date.
+Every operation, by chapter. `docs/make_operations.py` generates this page from the registry, and a
+test keeps it up to date.
 
-Names and signatures are the Array API standard's where it has the function. Operations take raw
-arrays and give raw arrays, or take a Tensor and give Tensors, and record where somebody wants a
-gradient. A name in the first column is a key for [overrides](overrides.md).
+Names and signatures are those of the Array API standard where it has the function. Operations on
+raw arrays return raw arrays; operations on a Tensor return Tensors, and are recorded if a gradient
+is needed. A name in the first column is a key for [overrides](overrides.md).
 
-*Reads* says for each differentiable argument what its rule reads besides the cotangent, which is
-all that a recorded operation saves. A dash means that it reads nothing. *Forward* says how a
-tangent goes through it, *batch* how a hidden axis does; the tests hold both for every operation,
-against differences and against loops. *Kind*:
+*Reads* lists, for each differentiable argument, what its rule reads besides the cotangent; a
+recorded operation saves only that. A dash means that the rule reads nothing. *Forward* says how
+forward mode handles the operation, *batch* how `vmap` does; the tests check both for every
+operation, against finite differences and loops. *Kind*:
 
 | kind | meaning |
 |---|---|
-| elementwise | an entry of the result depends on one entry of each argument |
+| elementwise | each entry of the result depends on one entry of each argument |
 | view | the result may share memory with the argument; see [inplace.md](inplace.md) |
-| flat | the derivative is 0 wherever it exists; the input is saved all the same, for overrides |
+| flat | the derivative is 0 wherever it exists; the input is saved only for overrides |
 | no derivative | never recorded |
-| function | no operation of its own: what it records are the operations it is made of |
+| function | a composition: it records the operations that it calls |
 
 | forward | meaning |
 |---|---|
-| same | elementwise: the rule of reverse mode serves both ways |
-| linear | the operation itself, of the tangent |
-| rule | a rule of its own |
-| transposed | the rule of reverse mode is transposed |
+| same | elementwise: the reverse-mode rule serves both modes |
+| linear | the operation itself, applied to the tangent |
+| rule | a pushforward of its own |
+| transposed | the reverse-mode rule is transposed |
 
 | batch | meaning |
 |---|---|
-| aligned | elementwise: the axes are lined up |
-| rule | a rule of its own |
+| aligned | elementwise: the axes are aligned |
+| rule | a batching rule of its own |
 """
 
-COLUMNS = ("operation", "what comes out", "reads", "forward", "batch", "kind")
+COLUMNS = ("operation", "result", "reads", "forward", "batch", "kind")
 
 EDGE_HEAD = """\
 ## Edges
 
-At kinks and ends of domains the derivative is a choice. These are the choices; the gradients below
-are computed by the script that makes the page. Two rules cover most of them: a number where a
-number is right, never NaN; and a zero cotangent stays zero where the derivative is infinite, so
-that entries which a `where` leaves out contribute nothing.
+At kinks and at the ends of domains the derivative is a choice. The script that generates this page
+computes the gradients below. Two rules cover most of them: the gradient is never NaN where a number
+is right; and a zero cotangent stays zero where the derivative is infinite, so that entries which a
+`where` does not select contribute nothing.
 """
 
 INNER_HEAD = """\
 ## Inner operations
 
-Public functions above are made of these. They have no public function of their own, but are found
-by name: they stand in error messages and in `node.name()`, and can be overridden.
+The public functions above use these operations. They are not public functions themselves, but have
+names: they appear in error messages and in `node.name()`, and can be overridden.
 """
 
 
@@ -262,17 +262,17 @@ LEFT_OUT: dict[str, dict[str, str]] = {
 LIBRARIES_HEAD = """\
 ## Array libraries
 
-Every operation on every array library, by rule: **v** a cotangent is pulled back (VJP), **j** a
-tangent is pushed forward (JVP), **b** a hidden axis goes through (batching). Rules are written once
-for all libraries. A mark stands where the tests run the operation on the library's arrays and
-compare with NumPy's: PyTorch's on the CPU, JAX's inside `jax.jit`, CuPy's on a GPU, or, where there
-is none, on a stand-in that is made of NumPy. A number points to the reason for what is left out.
+Every operation on every array library, by rule: **v** reverse mode (VJP), **j** forward mode (JVP),
+**b** batching (`vmap`). Rules are written once for all libraries. A mark means that the tests run
+the operation on the library's arrays and compare the result with NumPy's: PyTorch on the CPU, JAX
+inside `jax.jit`, CuPy on a GPU or, without one, on a substitute made of NumPy. A number refers to
+the reason for a gap.
 """
 
 
 RAGGED_TAIL = """\
-Public functions that are no operations are made of these. Of some ({}) the results have as many
-entries as values say, so no batch holds them, and no function that `jax.jit` traces."""
+Public functions that are not listed are compositions of these. For some ({}) the number of entries
+in the result depends on values, so they work neither in a batch nor under `jax.jit`."""
 
 
 def rules_of(op: Any) -> str:
@@ -326,7 +326,7 @@ def libraries() -> Iterator[str]:
             yield f"| `{name}` | {' | '.join(cells)} | {why_no_derivative(op)} |"
     yield ""
     for i, (why, rows) in enumerate(notes.items(), 1):
-        yield f"{i}. {why}. Rows of the tests: {', '.join(f'`{escaped(r)}`' for r in rows)}."
+        yield f"{i}. {why}. Test rows: {', '.join(f'`{escaped(r)}`' for r in rows)}."
     ragged = ", ".join(f"`{name}`" for name in sorted(RAGGED & set(dir(pb))))
     yield f"\n{RAGGED_TAIL.format(ragged)}"
 

@@ -36,7 +36,7 @@ FRONT = (
         ("Tensors", "core.tensor variable graphs.arguments"),
         ("Recording", "core.state recording"),
     )),
-    Page("asking", "Asking for gradients", "pullback", (
+    Page("asking", "Computing gradients", "pullback", (
         ("Tapes", "tape forward_accumulator"),
     )),
     Page("transformations", "Transformations, traced functions, solvers", "pullback", (
@@ -44,18 +44,18 @@ FRONT = (
         ("Solvers", "solvers"),
     )),
     Page("writing", "Writing gradients", "pullback", (
-        ("By hand", "custom.gradient custom.function custom.vjp custom.jvp"),
-        ("Ready made", "custom.ready"), ("In the place of another", "custom.override"),
+        ("Custom gradients", "custom.gradient custom.function custom.vjp custom.jvp"),
+        ("Ready made", "custom.ready"), ("Overrides", "custom.override"),
         ("Operations", "core.op"),
     )),
-    Page("tools", "Checking, explaining, seeing", "pullback", (
+    Page("tools", "Checking, debugging, inspection", "pullback", (
         ("Checking", "checking"), ("Explaining", "explaining"), ("Drawing", "seeing"),
-        ("Measuring", "measuring"), ("Training in sight", "monitoring"),
+        ("Measuring", "measuring"), ("Training monitor", "monitoring"),
     )),
-    Page("elementwise", "Operations: entry by entry", "pullback", (
+    Page("elementwise", "Operations: elementwise", "pullback", (
         ("Arithmetic", "ops.arithmetic"), ("Powers, exponentials, logarithms", "ops.exponential"),
         ("Trigonometric and hyperbolic functions", "ops.trigonometric"),
-        ("Complex numbers", "ops.complex_"), ("Rounding, and handing on", "ops.rounding"),
+        ("Complex numbers", "ops.complex_"), ("Rounding and identity", "ops.rounding"),
         ("Comparisons, logic, bits", "ops.comparing"), ("Selecting", "ops.selecting"),
         ("Special functions", "ops.special_error"),
     )),
@@ -63,25 +63,25 @@ FRONT = (
         ("Creation", "ops.creation"), ("Dtypes", "ops.dtypes"),
         ("Shaping", "ops.shaping ops.lengths"), ("Joining and padding", "ops.joining"),
         ("Indexing", "ops.indexing"), ("Sorting, searching, sets", "ops.searching"),
-        ("Reductions", "ops.statistics"), ("Running sums and products", "ops.running"),
+        ("Reductions", "ops.statistics"), ("Cumulative sums and products", "ops.running"),
         ("Norms", "ops.norms"), ("Products", "ops.products"),
     )),
     Page("neural", "Operations: neural networks", "pullback", (
         ("Activations", "ops.activations"), ("Losses", "ops.losses"),
-        ("Normalising", "ops.normalising"), ("Convolutions and pools", "ops.convolution"),
-        ("Dropping and looking up", "ops.dropping"),
+        ("Normalisation", "ops.normalising"), ("Convolutions and pooling", "ops.convolution"),
+        ("Dropout and embedding", "ops.dropping"),
     )),
 )
 
 PARTS = (
-    Page("autograd", "autograd: PyTorch's way to ask", "pullback.autograd"),
+    Page("autograd", "autograd: gradients in PyTorch style", "pullback.autograd"),
     Page("nn", "nn: layers", "pullback.nn"),
     Page("nn_functional", "nn.functional: layers as functions", "pullback.nn.functional"),
-    Page("nn_init", "nn.init: first values", "pullback.nn.init"),
+    Page("nn_init", "nn.init: initialisation", "pullback.nn.init"),
     Page("optim", "optim: optimisers", "pullback.optim"),
-    Page("schedulers", "optim.schedulers: step sizes over time", "pullback.optim.schedulers"),
+    Page("schedulers", "optim.schedulers: learning rate schedules", "pullback.optim.schedulers"),
     Page("solvers", "solvers: roots, fixed points, equations", "pullback.solvers"),
-    Page("graphs", "graphs: built first, run afterwards", "pullback.graphs"),
+    Page("graphs", "graphs: graphs, sessions, control flow", "pullback.graphs"),
     Page("random", "random: seeded random numbers", "pullback.random"),
     Page("linalg", "linalg: linear algebra", "pullback.linalg"),
     Page("fft", "fft: Fourier transforms", "pullback.fft"),
@@ -367,8 +367,8 @@ def constants() -> list[str]:
 
 def door_page(spec: Page) -> str:
     """The text of a page of a door."""
-    lines = [f"# {spec.title}", "", "How the door behaves: [Doors](../doors.md). All its names, "
-             "with those of the library itself: [Names of the doors](../door_names.md).", ""]
+    lines = [f"# {spec.title}", "", "Behaviour: [Compatibility front ends](../doors.md). All "
+             "names, including those of the library itself: [Names](../door_names.md).", ""]
     for package, names in of_doors()[spec.file].items():
         lines += [f"## {package.removeprefix('pullback.')}", ""]
         for name in names:

@@ -1,7 +1,8 @@
-"""Train a network whose weights and activations are all -1 or 1 on real handwritten digits, twice.
+"""Straight-through gradients: train a network with weights and activations -1 or 1, twice.
 
-`sign` is flat, so its own gradient is zero and nothing is learnt. The second run is the same code
-inside `override_gradient`: the gradient goes straight through where |x| ≤ 1 (Hubara et al., 2016).
+The derivative of `sign` is zero, so with its own gradient the network learns nothing. The second
+run is the same code inside `override_gradient` with a straight-through gradient, which passes
+where |x| ≤ 1 (Hubara et al., 2016). The data are real handwritten digits.
 
     python examples/binarised_digits.py
 """
@@ -37,7 +38,7 @@ def straight_through(op, g):
 
 
 class Binarised(nn.Module):
-    """A linear layer whose weights are the signs of real numbers that learn, then batch norm."""
+    """A linear layer with weights sign(w), w trainable, followed by batch norm."""
 
     def __init__(self, inputs, outputs, generator):
         first = generator.uniform((inputs, outputs), low=-1, high=1, dtype="float32")
@@ -61,14 +62,14 @@ class Network(nn.Module):
 
 
 def digits(seed):
-    """Four fifths to learn from and a fifth held out: images in [-1, 1], labels."""
+    """Four fifths for training, one fifth held out: images in [-1, 1], labels."""
     images, labels = load_digits(return_X_y=True)
     images = (images / 8 - 1).astype("float32")
     return train_test_split(images, labels, test_size=0.2, random_state=seed, stratify=labels)
 
 
 def accuracy(network, images, held_images, held_labels):
-    """On the held-out fifth, normalised by the statistics of all images that are learnt from."""
+    """On the held-out fifth, normalised by the statistics of all training images."""
     with pb.no_grad():
         network.train()(pb.tensor(images))
         guesses = pb.argmax(network.eval()(pb.tensor(held_images)), axis=1)
@@ -130,7 +131,7 @@ def plot(curves, path):
 
 
 def run(options, console):
-    """The learning curve of each run, with a live progress bar where there is a terminal."""
+    """The learning curve of each run, with a live progress bar in a terminal."""
     columns = (
         TextColumn("{task.description:<20}"), BarColumn(), TextColumn("epoch {task.completed:>2}"),
         TextColumn("loss {task.fields[loss]:.3f}  accuracy {task.fields[accuracy]:6.1%}"),

@@ -1,9 +1,9 @@
-"""The same network of signs, trained by a TensorFlow 1 program and by plain Python, in step.
+"""A binarised network, trained by a TensorFlow 1 program and by eager Python.
 
-Weights and activations are -1 or 1. `sign` is flat, so its own gradient is zero; both programs give
-it that of a hard tanh instead: it passes where |x| ≤ 1. The first builds a graph and runs it in a
-session, with `gradient_override_map`; the second computes as it goes, with `override_gradient`.
-Both begin with the same numbers, and must end with the same.
+Weights and activations are -1 or 1. The derivative of `sign` is zero, so both programs replace it
+by that of a hard tanh, which passes the gradient where |x| ≤ 1. The first builds a graph and runs
+it in a session, with `gradient_override_map`; the second runs eagerly, with `override_gradient`.
+Both start with the same weights, and must end with the same.
 
     python examples/binarised_digits_graph.py
 """
@@ -25,13 +25,13 @@ HIDDEN, BATCH, RATE, MOMENTUM = 256, 64, 1.0, 0.9
 
 @tf.RegisterGradient("HardTanh")
 def hard_tanh(op, grad):
-    """Serves both programs: `op` is an operation of the graph, or one that has just run."""
+    """Used by both programs: `op` is an operation of the graph, or a recorded eager one."""
     x = op.inputs[0]
     return pb.where(pb.abs(x) <= 1, grad, pb.zeros_like(grad))
 
 
 def digits():
-    """Four fifths to learn from and a fifth held out: images in [-1, 1], labels."""
+    """Four fifths for training, one fifth held out: images in [-1, 1], labels."""
     images, labels = load_digits(return_X_y=True)
     return train_test_split(images / 8 - 1, labels, test_size=0.2, random_state=0, stratify=labels)
 
@@ -42,7 +42,7 @@ def first_weights(seed):
 
 
 def batches(count, epochs, seed):
-    """The same batches for both: rows to learn from."""
+    """The same batches for both: row indices of the training set."""
     rng = np.random.default_rng(seed)
     for _ in range(epochs):
         order = rng.permutation(count)
@@ -50,7 +50,7 @@ def batches(count, epochs, seed):
 
 
 def train_as_graph(start, images, labels, epochs, seed):
-    """Build once, then run: the weights at the end."""
+    """Build a graph, then run it; returns the final weights."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float64, [None, 64], name="images")
         y = tf.placeholder(tf.int64, [None], name="labels")
@@ -72,7 +72,7 @@ def train_as_graph(start, images, labels, epochs, seed):
 
 
 def train_eagerly(start, images, labels, epochs, seed):
-    """Compute as it goes: the weights at the end."""
+    """Train eagerly; returns the final weights."""
     weights = [pb.tensor(w.copy(), requires_grad=True) for w in start]
     speeds = [np.zeros_like(w) for w in start]
     for rows in batches(len(images), epochs, seed):

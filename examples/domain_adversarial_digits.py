@@ -1,9 +1,10 @@
-"""Read shifted digits with labels for straight ones only: a domain-adversarial network, twice.
+"""Gradient reversal (domain adaptation): read shifted digits, with labels for unshifted ones.
 
-The features must tell the digit, and must not tell the domain, source or target. So the classifier
-of domains learns from them through `identity`, whose gradient is reversed: it gets better, and they
-make its work harder (Ganin et al., 2016). A TensorFlow 1 program and plain Python train it in step:
-the first with `gradient_override_map` in a graph, the second with `override_gradient`.
+The features must predict the digit, but not the domain (source or target). So the domain
+classifier reads them through `identity`, whose gradient is reversed: the classifier improves, and
+the features make its task harder (Ganin et al., 2016). A TensorFlow 1 program and eager Python
+train the same network: the first with `gradient_override_map` in a graph, the second with
+`override_gradient`.
 
     python examples/domain_adversarial_digits.py
 """
@@ -31,7 +32,7 @@ def reverse(op, grad):
 
 
 def two_domains(seed):
-    """Images and labels: half of the digits as they are, the other half a pixel to the right."""
+    """Images and labels: half of the digits unchanged, half shifted right by one pixel."""
     images, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(images))
     source, target = np.array_split(order, 2)
@@ -47,7 +48,7 @@ def first_parameters(seed):
 
 
 def batches(source, target, steps, seed):
-    """The same for every run: images of both domains, and labels of the first half."""
+    """The same batches for every run: images of both domains, and labels of the first half."""
     rng = np.random.default_rng(seed)
     (images, labels), (others, _) = source, target
     for _ in range(steps):
@@ -56,7 +57,7 @@ def batches(source, target, steps, seed):
 
 
 def train_as_graph(start, data, steps, seed, overrides):
-    """The parameters in the end, of a graph that a session runs; and the graph."""
+    """Train in a graph with a session; returns the final parameters and the graph."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float64, [2 * BATCH, 64], name="images")
         y = tf.placeholder(tf.int64, [BATCH], name="labels")
@@ -86,7 +87,7 @@ def train_as_graph(start, data, steps, seed, overrides):
 
 
 def train_eagerly(start, data, steps, seed, overrides):
-    """The parameters in the end, computed as it goes."""
+    """Train eagerly; returns the final parameters."""
     p = {name: pb.tensor(value.copy(), requires_grad=True) for name, value in start.items()}
     speeds = dict.fromkeys(p, 0.0)
 

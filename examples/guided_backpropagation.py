@@ -1,8 +1,8 @@
-"""What a network looked at: guided backpropagation, through a function traced long before.
+"""Guided backpropagation, through a function that was traced before.
 
-A convolutional network learns digits inside `pullback.function`, which traces it into a graph. Only
-then is `relu` given another gradient: it passes where the input *and* the gradient are positive
-(Springenberg et al., 2015). The override reaches into the graph; nothing is traced again.
+A convolutional network learns digits inside `pullback.function`, which traces it into a graph.
+Afterwards the gradient of `relu` is overridden: it passes where the input *and* the gradient are
+positive (Springenberg et al., 2015). The override applies inside the graph, without retracing.
 
     python examples/guided_backpropagation.py
 """
@@ -40,7 +40,7 @@ class Network(nn.Module):
 
 
 def digits():
-    """Four fifths to learn from and a fifth held out: images of shape (n, 1, 8, 8), labels."""
+    """Four fifths for training, one fifth held out: images of shape (n, 1, 8, 8), labels."""
     images, labels = load_digits(return_X_y=True)
     images = (images / 16).astype("float32").reshape(-1, 1, 8, 8)
     return train_test_split(images, labels, test_size=0.2, random_state=0, stratify=labels)
@@ -59,7 +59,7 @@ def train(logits, network, images, labels, epochs, seed):
 
 
 def saliency(logits, images, overrides=None):
-    """The gradient of each image's largest logit in its pixels."""
+    """The gradient of each image's largest logit with respect to its pixels."""
     x = pb.tensor(images, requires_grad=True)
     best = pb.sum(pb.max(logits(x), axis=1))
     best.backward(overrides=overrides)
@@ -67,7 +67,7 @@ def saliency(logits, images, overrides=None):
 
 
 def plot(images, rows, path):
-    """A row of small pictures for each kind of gradient; red: more ink speaks for the digit."""
+    """One row of pictures per kind of gradient; red: more ink increases the logit."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,7 +1,7 @@
-"""Train a small network on real handwritten digits and watch it: `pb.monitor`.
+"""Monitor the training of a small network on real handwritten digits (`pb.monitor`).
 
     python examples/monitored_digits.py
-    python examples/monitored_digits.py --rate 3      # far too fast: units die
+    python examples/monitored_digits.py --rate 3      # learning rate far too high: units die
 """
 
 from __future__ import annotations

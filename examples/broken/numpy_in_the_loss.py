@@ -1,4 +1,4 @@
-"""Fit a line with TensorFlow's spelling. The slope does not learn: why?"""
+"""Fit a line with the TensorFlow front end. The slope does not learn: why?"""
 
 import numpy as np
 
