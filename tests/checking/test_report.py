@@ -29,7 +29,8 @@ def test_text_begins_with_the_mistake_and_has_each_law(wrong: Report) -> None:
     assert not wrong
     head, first, table = text.split("\n\n")
     assert head == "a<b>: 1 mistake, 4 of 24 laws broken"
-    assert first.startswith("[vjp] gradient of `a<b>` w.r.t. argument 0, for a cotangent of [0.516401]")
+    assert first.startswith(
+        "[vjp] gradient of `a<b>` w.r.t. argument 0, for a cotangent of [0.516401]")
     for part in ("expected:", "got:", "fix:      it is 0.5 times", "input:    array([1.])",
                  "difference", "also failed: jvp, dtypes, edges"):
         assert part in first
