@@ -1,4 +1,4 @@
-"""`ForwardAccumulator`: forward mode in the spelling of TensorFlow 2."""
+"""`ForwardAccumulator`: forward mode with TensorFlow 2's names."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .variable import Variable
 
 
 class ForwardAccumulator:
-    """Computes, beside each value, its derivative along given tangents of some primals.
+    """Context manager: computes the derivative of each value along given tangents of the primals.
 
-    primals   tensors and variables, each once, in any nesting
-    tangents  for each of them a tensor, array or number of its shape, in the same nesting
+    primals   tensors and variables, each once, as any pytree
+    tangents  one tensor, array or number per primal, with its shape, as the same pytree
 
-    Only what is computed inside the `with` block is followed, as it runs, and no graph is kept:
-    memory does not grow with the length of the program. One run costs about as much as two of
-    the program, whatever the number of results; a tape's pull, whatever the number of sources.
+    Tangents are computed together with the values inside the `with` block, and no graph is saved:
+    memory does not grow with the length of the program. One run costs about two runs of the
+    program, for any number of results; a tape's backward pass, for any number of sources.
 
-    Accumulators nest in each other and in tapes, in any order. A tape inside an accumulator,
-    asked inside the block, gives the product of a Hessian and a vector:
+    Accumulators nest in each other and in tapes, in any order. A tape inside an accumulator, with
+    `gradient` called inside the block, gives a Hessian-vector product:
 
     >>> import pullback as pb
     >>> x = pb.tensor([1.0, 2.0])
@@ -40,9 +40,9 @@ class ForwardAccumulator:
     >>> acc.jvp(y), acc.jvp(g)
     (Tensor(3.), Tensor([6., 0.]))
 
-    Raises `ArgumentError` (a `ValueError`) for a primal given twice, for structures that differ,
-    and when it is entered twice; `ArgumentTypeError` for a primal that is no Tensor; `ShapeError`
-    and `DtypeError` for a tangent that its primal cannot have.
+    Raises `ArgumentError` (a `ValueError`) for a duplicate primal, for structures that differ, and
+    if it is entered twice; `ArgumentTypeError` for a primal that is not a Tensor; `ShapeError` and
+    `DtypeError` for a tangent that does not fit its primal.
     """
 
     def __init__(self, primals: Any, tangents: Any) -> None:
@@ -51,14 +51,14 @@ class ForwardAccumulator:
         if len(flat) != len(ts):
             raise ArgumentError(
                 "argument `tangents` of ForwardAccumulator",
-                f"a structure like the primals', of {len(flat)} leaves", f"one of {len(ts)}",
+                f"a structure like the primals', with {len(flat)} leaves", f"one with {len(ts)}",
             )
         self._given = [
             (x, self._checked(x, t, i)) for i, (x, t) in enumerate(zip(flat, ts, strict=True))
         ]
         if len({id(x) for x in flat}) != len(flat):
             raise ArgumentError(
-                "argument `primals` of ForwardAccumulator", "each tensor once", "one of them twice",
+                "argument `primals` of ForwardAccumulator", "each tensor once", "one tensor twice",
                 "add its tangents",
             )
         self._watch()
@@ -74,7 +74,7 @@ class ForwardAccumulator:
         return tangent_of(x, t, f"tangent {index} of ForwardAccumulator")
 
     def _watch(self) -> None:
-        """Hang the tangents on the primals' nodes, where they are not yet."""
+        """Attaches the tangents to the primals' nodes, unless they are attached already."""
         for x, t in self._given:
             node = _node(x)
             if node is None:
@@ -87,7 +87,7 @@ class ForwardAccumulator:
             raise ArgumentError(
                 "`with accumulator:`", "an accumulator that is not recording", "one that is"
             )
-        self._watch()  # a tape may have put a node of its own on a primal since
+        self._watch()  # a tape may have given a primal a new node since
         self._sweep.activate()
         return self
 
@@ -96,13 +96,13 @@ class ForwardAccumulator:
         _state.change(accumulators=tuple(a for a in active if a is not self._sweep))
 
     def jvp(self, primals: Any, unconnected_gradients: Any = "none") -> Any:
-        """The derivative of each tensor of a nested structure along the tangents.
+        """Returns the derivative of each tensor of a pytree along the tangents.
 
         primals                results, or primals themselves: any tensors
-        unconnected_gradients  "none" or "zero": the answer for what does not depend on a primal
+        unconnected_gradients  "none" or "zero": the result if a tensor depends on no primal
 
-        May be asked inside the block and after it, any number of times. What an outer accumulator
-        or tape is to differentiate has to be asked inside theirs.
+        Can be called inside the block and after it, any number of times. To differentiate the
+        result with an outer accumulator or tape, call it inside their block.
 
         >>> import pullback as pb
         >>> x = pb.tensor([1.0, 2.0])
@@ -124,11 +124,11 @@ class ForwardAccumulator:
         t = None if node is None else self._sweep.tangents.get(node)
         if isinstance(t, Tensor):
             return t
-        if t is not None:  # a copy: it may be what the user passed, or another result's too
+        if t is not None:  # a copy: it may alias the user's tangent or another result
             return wrap(x._out, adapters[t.__class__].copy(t))
         return wrap(x._out, zeros_like(x._data)) if zero else None
 
 
 def _node(x: Any) -> Node | None:
-    """The node of a tensor; of a variable too, without a word to the tapes that watch reads."""
+    """The node of a tensor; for a variable, does not inform the tapes that watch reads."""
     return x._leaf if isinstance(x, Variable) else x._node

@@ -1,4 +1,4 @@
-"""Scopes that make recorded operations remember more: their lines, or all their values."""
+"""Context managers that record more per operation: the user's line, or all values."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["debug", "keep_values"]
 
 @contextmanager
 def debug(nan: bool = False, inf: bool = False, inplace: bool = False) -> Iterator[None]:
-    """Note the user's line with every operation inside, for errors and `explain`; stop at once.
+    """Context manager: records the user's line for every operation, for errors and `explain`.
 
-    nan, inf  an operation that makes a NaN, or an infinity, of ordinary numbers raises an
-              `AnomalyError`, forward; and so does a step of a backward, which names the operation
-              and its line, the argument, the index, and the forward values there. What a traced
-              function or a session runs is looked at as a whole, forward for NaN only
-    inplace   NumPy arrays that a recorded operation needs for its gradient are read-only until they
-              are freed, so that the line that writes to them raises (NumPy's `ValueError` for an
-              array, `InplaceError` for a Tensor). Views that were taken before are not held
+    nan, inf  an operation that turns finite inputs into NaN, or infinity, raises an `AnomalyError`
+              in the forward pass; so does a step of a backward pass: the error names the operation
+              and its line, the argument, the index, and the forward values there. Traced functions
+              and sessions are checked as a whole, in the forward pass for NaN only
+    inplace   NumPy arrays that a recorded operation needs for its gradient are read-only until
+              they are freed, so that a line that writes to them raises (NumPy's `ValueError` for
+              an array, `InplaceError` for a Tensor). Existing views of them stay writable
 
     >>> import pullback as pb
     >>> x = pb.tensor([1.0], requires_grad=True)
@@ -41,7 +41,7 @@ def debug(nan: bool = False, inf: bool = False, inplace: bool = False) -> Iterat
       expected: finite numbers
       got:      inf at index (1,): the cotangent that came in is 1.0; ...
     """
-    from .core.guards import guarding  # most programs never debug
+    from .core.guards import guarding  # loaded on first use: most programs do not debug
     from .core.journal import keeping
 
     with setting(lines=True), keeping(), guarding(nan, inf, inplace):
@@ -50,9 +50,9 @@ def debug(nan: bool = False, inf: bool = False, inplace: bool = False) -> Iterat
 
 @contextmanager
 def keep_values() -> Iterator[None]:
-    """Keep every input and output of what is recorded inside, not only what rules read.
+    """Context manager: saves all inputs and outputs of operations, not only those that rules need.
 
-    It costs memory; an override after the fact then finds all values it may ask for.
+    It takes memory; a later override of a rule then finds all values that it needs.
 
     >>> import pullback as pb
     >>> x = pb.tensor(2.0, requires_grad=True)

@@ -1,4 +1,4 @@
-"""`GradientTape`: a view of the one graph, through the time it was open and what it watched."""
+"""`GradientTape`: records what is computed while it is open, from the tensors that it watches."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from .variable import Variable
 
 
 class GradientTape:
-    """Records what is computed from watched tensors while it is open, and differentiates it.
+    """Context manager: records computations on watched tensors, and computes their gradients.
 
-    persistent                may be asked for gradients more than once
-    watch_accessed_variables  trainable variables (and tensors that require gradients) are watched
-                              as soon as they are read
-    keep_values               keep every input and output, not only what rules read, so that any
-                              override finds all of them afterwards
+    persistent                allows more than one call of `gradient`
+    watch_accessed_variables  watches trainable variables (and tensors with requires_grad) when
+                              they are read
+    keep_values               saves every input and output, not only those that rules need, so that
+                              any override finds them later
 
-    Tapes nest to any order, may be open at the same time with different watched sets, and may be
-    asked inside their own block. Per thread. In the spelling of TensorFlow 2.
+    Tapes nest to any order, can be open at the same time with different watched tensors, and can
+    compute gradients inside their own block. Per thread. The names follow TensorFlow 2.
 
     >>> import pullback as pb
     >>> x = pb.tensor(3.0)
@@ -69,7 +69,7 @@ class GradientTape:
 
     def __enter__(self) -> GradientTape:
         if self._opened is not None:
-            raise TapeError("`with tape:`", "a tape that is not recording", "one that is")
+            raise TapeError("`with tape:`", "a tape that is not recording", "one that is recording")
         others = _state.state().tapes
         for tape in others:
             tape._shared = True
@@ -102,9 +102,9 @@ class GradientTape:
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """Leave what is computed inside the block out of this tape.
+        """Context manager: the tape does not record computations inside the block.
 
-        Raises `TapeError` when the tape is not recording.
+        Raises `TapeError` if the tape is not recording.
 
         >>> import pullback as pb
         >>> x = pb.tensor(3.0)
@@ -125,7 +125,7 @@ class GradientTape:
             self._open()
 
     def reset(self) -> None:
-        """Forget all that was recorded and watched, as if the tape had just been made."""
+        """Clears all recorded computations and watched tensors, as in a new tape."""
         self._watched.clear()
         self._variables.clear()
         self._spans.clear()
@@ -136,9 +136,9 @@ class GradientTape:
     # Watching -------------------------------------------------------------------------------
 
     def watch(self, tensor: Any) -> None:
-        """Follow a tensor, or every tensor of a nested structure, from now on.
+        """Watches a tensor, or every tensor of a pytree, from now on.
 
-        Raises `ArgumentTypeError` for what is no Tensor, `DtypeError` for integers and booleans.
+        Raises `ArgumentTypeError` unless it is a Tensor, `DtypeError` for integers and booleans.
         """
         for x in leaves(tensor):
             if not isinstance(x, Tensor):
@@ -159,16 +159,16 @@ class GradientTape:
             self._watched.add(node)
 
     def accessed(self, variable: Variable, leaf: Node) -> None:
-        """Told by a variable that it is being read."""
+        """Called by a variable when it is read."""
         if self._auto and variable._trainable:
             self._variables[leaf] = variable
             self._watched.add(leaf)
 
     def watched_variables(self) -> tuple[Variable, ...]:
-        """The variables read or watched so far, in order."""
+        """Returns the variables read or watched so far, in order."""
         return tuple(self._variables.values())
 
-    # Asking ---------------------------------------------------------------------------------
+    # Gradients ------------------------------------------------------------------------------
 
     def gradient(
         self,
@@ -178,17 +178,17 @@ class GradientTape:
         unconnected_gradients: Any = "none",
         overrides: Any = None,
     ) -> Any:
-        """The gradient of the targets' sum with respect to each source, in the sources' structure.
+        """Returns the gradient of the sum of the targets w.r.t. each source, as the sources' tree.
 
-        target                 a Tensor or a nested structure of them, of any shape
+        target                 a Tensor or a pytree of Tensors, of any shape
         sources                watched tensors, variables, or tensors computed from them
-        output_gradients       a cotangent for each target, of its shape; ones when left out
-        unconnected_gradients  "none" or "zero": the answer where no path leads to a source
-        overrides              {operation: registered name or rule}, in force for this call, on a
-                               computation already done; see `override_gradient`
+        output_gradients       one cotangent per target, with its shape; default: ones
+        unconnected_gradients  "none" or "zero": the result for a source without a path
+        overrides              {operation: registered name or rule}, used for this call only, on the
+                               computation that was already recorded; see `override_gradient`
 
-        Raises `TapeError` the second time, unless the tape is persistent; `DtypeError` for a
-        source of integers; `RuleError` for a cotangent of another shape.
+        Raises `TapeError` for a second call unless the tape is persistent; `DtypeError` for an
+        integer source; `RuleError` for a cotangent with another shape.
 
         >>> import pullback as pb
         >>> x = pb.tensor([1.0, 2.0])
@@ -214,9 +214,9 @@ class GradientTape:
         return rebuild(answers)
 
     def explain(self, target: Any, sources: Any, output_gradients: Any = None) -> Any:
-        """Why this tape's gradient is None, zero, NaN or infinite; see `pullback.explain`.
+        """Explains why this tape's gradient is None, zero, NaN or infinite; see `pullback.explain`.
 
-        It may be asked before `gradient` or after it, and changes nothing.
+        Can be called before or after `gradient`, and changes nothing.
         """
         from .explaining import explain
 
@@ -231,11 +231,11 @@ class GradientTape:
         experimental_use_pfor: bool = True,
         overrides: Any = None,
     ) -> Any:
-        """Every derivative of every target entry: shape target.shape + source.shape a source.
+        """Returns the Jacobian for each source, with shape target.shape + source.shape.
 
-        By one pull of all entries at once. `parallel_iterations` pulls that many at a time, for
-        less memory; `experimental_use_pfor=False` one after the other, which a gradient function
-        needs that cannot be batched. The other arguments are `gradient`'s.
+        One batched backward pass computes all rows. `parallel_iterations` limits the number of rows
+        at a time, to save memory; `experimental_use_pfor=False` computes one row at a time, for
+        custom gradients that cannot be batched. The other arguments are those of `gradient`.
 
         >>> import pullback as pb
         >>> x = pb.tensor([1.0, 2.0])
@@ -265,21 +265,21 @@ class GradientTape:
         experimental_use_pfor: bool = True,
         overrides: Any = None,
     ) -> Any:
-        """The Jacobian of each example: shape (b, *target.shape[1:], *source.shape[1:]).
+        """Returns the Jacobian of each example: shape (b, *target.shape[1:], *source.shape[1:]).
 
-        Entry k of the target must depend on entry k of the source only. All entries of one
-        example of the target are pulled at once; the other arguments are `jacobian`'s.
+        Entry k of the target must depend on entry k of the source only. The rows of all examples
+        are computed together; the other arguments are those of `jacobian`.
 
-        Raises `ArgumentError` when the first axes differ.
+        Raises `ArgumentError` if the first axes differ.
         """
         zero = is_zero(unconnected_gradients)
         if not (target.ndim and source.ndim and target.shape[0] == source.shape[0]):
             raise ArgumentError(
-                "batch_jacobian", "a target and a source with one first axis",
+                "batch_jacobian", "a target and a source with equal first axes",
                 f"shapes {target.shape} and {source.shape}",
             )
         chunk = parallel_iterations if experimental_use_pfor else 0
-        (basis,) = bases([target[:1]])  # of one example; the others are pulled beside it
+        (basis,) = bases([target[:1]])  # of one example, shared by all examples
         basis = broadcast_to(basis, (basis.shape[0], *target.shape))
         (found,) = self._rows(target, basis, [source], overrides, chunk, 1)
         shape = (target.shape[0], *target.shape[1:], *source.shape[1:])
@@ -289,9 +289,9 @@ class GradientTape:
         self, target: Any, basis: Any, flat: Sequence[Any], overrides: Any, chunk: int | None,
         axis: int,
     ) -> list[Any]:
-        """For each source, its gradients for all cotangents of a basis along an axis; or None.
+        """The gradients of each source for all cotangents of a basis along an axis; or None.
 
-        chunk  so many at a time; None is all, 0 is one after the other
+        chunk  the number of cotangents at a time; None for all, 0 for a loop
         """
         nodes = [self._source(s, i) for i, s in enumerate(flat)]
         record = self._use()
@@ -308,10 +308,10 @@ class GradientTape:
         return [next(rows) if r else None for r in reached]
 
     def _use(self) -> bool:
-        """Check that the tape may be asked; whether the answer is to be recorded itself."""
+        """Checks that the tape may compute a gradient; returns whether to record it."""
         if self._spent:
             raise TapeError(
-                "tape.gradient", "one call of a tape that is not persistent", "a second one",
+                "tape.gradient", "one call, because the tape is not persistent", "a second call",
                 "use GradientTape(persistent=True)",
             )
         if not self._persistent:
@@ -321,7 +321,7 @@ class GradientTape:
         return _is_recording() or bool(_state.state().accumulators)
 
     def _source(self, x: Any, index: int) -> Node | None:
-        """The node of a source, or None when this tape knows nothing of it."""
+        """The node of a source; None if this tape did not record it."""
         who = f"source {index} of tape.gradient"
         if not isinstance(x, Tensor):
             raise ArgumentTypeError(who, "a Tensor or Variable", f"a {type(x).__name__}")
@@ -343,7 +343,7 @@ class GradientTape:
         return node if self._descends(node, spans) else None
 
     def _descends(self, node: Node, spans: list[tuple[int, float]]) -> bool:
-        """Whether a computed node comes from something that this tape watched."""
+        """Whether a computed node depends on a tensor that this tape watched."""
         seen, stack = {node}, [node]
         while stack:
             now = stack.pop()
@@ -366,7 +366,7 @@ class GradientTape:
         if not wanted:
             return {}
         before = None
-        if record and not _is_recording():  # only tangents are wanted of what is computed here
+        if record and not _is_recording():  # only tangents of these values are needed
             before = _state.change(enabled=False)
         try:
             return pull(
@@ -379,27 +379,27 @@ class GradientTape:
 
 
     def _rules(self, overrides: Any) -> Any:
-        """What stands in for operations in a pull; None where nothing does."""
+        """The replacement rules of a backward pass; None if there are none."""
         return Overrides(overrides) if overrides else None
 
     def _answer(self, source: Any, node: Node | None, found: dict[Node, Any], zero: bool) -> Any:
-        """What was found for a source, as its receiver may have it; None or zeros for nothing."""
+        """The gradient of a source, in its class and dtype; None or zeros if there is no path."""
         if node is not None and found.get(node) is not None:
             return wrapped(source._out, settled(found, node))
         return wrap(source._out, zeros_like(source._data)) if zero else None
 
 
 def _is_recording() -> bool:
-    """Whether a tape, or a transformation like `grad`, may be asked for what is computed now.
+    """Whether a tape, or a transformation like `grad`, may differentiate current computations.
 
-    While a graph is built, always: its gradients may be asked for when it is done.
+    Always true while a graph is built: its gradients may be computed when it is done.
     """
     now = _state.state()
     return now.enabled and bool(now.tapes or departures.followed() or current_graph())
 
 
 def is_zero(unconnected: Any) -> bool:
-    """Whether `unconnected_gradients` asks for zeros; an `ArgumentError` if for something else."""
+    """Whether `unconnected_gradients` is "zero"; raises `ArgumentError` if it is unknown."""
     choice = getattr(unconnected, "value", unconnected)
     if choice not in ("none", "zero"):
         raise ArgumentError(
@@ -409,7 +409,7 @@ def is_zero(unconnected: Any) -> bool:
 
 
 def _roots(targets: list[Any], given: Any, record: bool) -> dict[Node, Any]:
-    """target node -> cotangent in the inner convention; targets without history are left out."""
+    """target node -> cotangent in the internal convention; skips targets without history."""
     cotangents = [None] * len(targets) if given is None else leaves(given)
     if len(cotangents) != len(targets):
         raise ArgumentError(
@@ -432,7 +432,7 @@ def _roots(targets: list[Any], given: Any, record: bool) -> dict[Node, Any]:
 def _each(
     pull_one: Callable[[Any], list[Any]], basis: Any, chunk: int | None, axis: int
 ) -> list[Any]:
-    """What comes of every entry of a basis, along an axis: batched, or (chunk 0) in a loop."""
+    """Maps a function over a basis along an axis: batched, or (chunk 0) in a loop."""
     if chunk != 0 or not basis.shape[0]:
         return vmap(pull_one, out_axes=axis, chunk_size=chunk or None)(basis)
     rows = [pull_one(g) for g in basis]

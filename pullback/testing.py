@@ -1,11 +1,11 @@
 """For tests: a pytest plugin that checks gradients, and Hypothesis strategies for their inputs.
 
-One line in a `conftest.py` turns the plugin on:
+One line in a `conftest.py` enables the plugin:
 
     pytest_plugins = ["pullback.testing"]
 
-A test then has the fixture `check_gradient`, which is `pullback.check` that fails the test, and the
-marker `gradient`, whose keywords are options of every check in the test:
+A test can then use the fixture `check_gradient`, which runs `pullback.check` and fails the test,
+and the marker `gradient`, whose keywords are options of every check in the test:
 
     @pytest.mark.gradient(order=1)
     def test_my_layer(check_gradient):
@@ -28,7 +28,7 @@ __all__ = ["broadcastable", "check_gradient", "tensors"]
 
 
 def pytest_configure(config: Any) -> None:
-    """Register the marker."""
+    """Registers the marker."""
     config.addinivalue_line(
         "markers", "gradient(**options): options of pullback.check for the checks of a test"
     )
@@ -38,11 +38,11 @@ def pytest_configure(config: Any) -> None:
 def check_gradient(
     request: Any, record_property: Callable[[str, Any], None]
 ) -> Callable[..., Any]:
-    """`pullback.check` for tests: raises `CheckFailed`, an AssertionError, that names what failed.
+    """Fixture: runs `pullback.check` and returns its `Report`; a failure fails the test.
 
-    Takes what `check` takes, and gives its `Report`. Keywords of the marker `gradient` are options
-    of every call; those of the nearest marker, and of the call, win. What was tried goes into the
-    JUnit report as the property `gradient`.
+    Takes the arguments of `check`. Raises `CheckFailed`, an AssertionError that names the failures.
+    Keywords of the marker `gradient` are options of every call; the nearest marker and the call
+    take precedence. The JUnit report gets a summary as the property `gradient`.
 
     >>> import pullback as pb
     >>> def test_softplus(check_gradient):
@@ -52,7 +52,7 @@ def check_gradient(
     for marker in reversed(list(request.node.iter_markers("gradient"))):
         if marker.args:
             raise ArgumentError(
-                "marker `gradient`", "keywords", f"{len(marker.args)} values without a name",
+                "marker `gradient`", "keywords", f"{len(marker.args)} positional arguments",
                 "@pytest.mark.gradient(order=1)",
             )
         options.update(marker.kwargs)
@@ -71,16 +71,16 @@ def tensors(
     dtype: Any = "float64", shape: Any = None, *, low: float = -10.0, high: float = 10.0,
     edges: bool = False, layouts: bool = True, requires_grad: bool = False,
 ) -> Any:
-    """A Hypothesis strategy for Tensors to differentiate at.
+    """Returns a Hypothesis strategy for Tensors to differentiate at.
 
     dtype          a floating or complex dtype, or a strategy for dtypes
-    shape          a shape, or a strategy for shapes; of up to 3 axes of up to 4 where left out
-    low, high      bounds of the entries, of their parts where complex
+    shape          a shape, or a strategy for shapes; default: up to 3 axes of up to 4 entries
+    low, high      bounds of the entries; for complex ones, of the real and imaginary parts
     edges          also 0, -0, infinities, NaN, subnormal and the largest numbers
     layouts        also arrays that are transposed, reversed, or parts of larger ones
-    requires_grad  Tensors that are tracked
+    requires_grad  whether the Tensors require gradients
 
-    Needs Hypothesis, which is loaded when this is called.
+    Needs Hypothesis, which is imported when this is called.
 
     >>> from hypothesis import given, settings
     >>> @settings(max_examples=5, deadline=None)
@@ -113,9 +113,9 @@ def tensors(
 def broadcastable(
     count: int = 2, dtype: Any = "float64", *, max_dims: int = 3, max_side: int = 4, **how: Any
 ) -> Any:
-    """A Hypothesis strategy for tuples of Tensors whose shapes broadcast with each other.
+    """Returns a Hypothesis strategy for tuples of Tensors whose shapes broadcast together.
 
-    `how` is keywords of `tensors`.
+    `how` holds keyword arguments of `tensors`.
 
     >>> from hypothesis import given, settings
     >>> @settings(max_examples=5, deadline=None)
@@ -161,7 +161,7 @@ _LAYOUTS = ("plain", "fortran", "reversed", "part", "read-only")
 
 
 def _laid_out(values: Any, layout: str) -> Any:
-    """The same entries, otherwise in memory."""
+    """The same entries in another memory layout."""
     if layout == "fortran":
         return numpy.asfortranarray(values)
     if layout == "reversed" and values.ndim:

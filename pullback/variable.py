@@ -1,4 +1,4 @@
-"""`Variable`: a Tensor that can be assigned to, and that tapes watch on their own."""
+"""`Variable`: a Tensor that can be assigned to, and that tapes watch automatically."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .core.tensor import Tensor, check_inexact, is_inexact, raw, to_array
 from .errors import ArgumentError, DtypeError
 
 reads = [0]
-"""How often variables were read, so that `custom_gradient` can tell that none was."""
+"""The number of reads of variables, so that `custom_gradient` can detect reads."""
 
 
 class Variable(Tensor):
-    """A value that training changes: watched by every active tape that reads it.
+    """A trainable value: every active tape that reads it watches it.
 
     initial_value  an array, number, nested sequence or Tensor; it is copied
-    trainable      whether tapes watch it without being told
+    trainable      whether tapes watch it automatically
     name           for printing and saving
-    dtype          converted to, when given
+    dtype          the dtype to convert to
 
-    Assignment puts a new array in place, so a graph that read the old one stays right.
+    Assignment replaces the array, so a graph that read the old value keeps it.
 
     >>> import pullback as pb
     >>> v = pb.Variable([1.0, 2.0], name="v")
@@ -52,7 +52,7 @@ class Variable(Tensor):
         dtype: Any = None,
     ) -> None:
         array = to_array(initial_value)
-        if array.__class__ is Symbol:  # made while a function is traced, with a value from there
+        if array.__class__ is Symbol:  # created while a function is traced, with a traced value
             array = symbols.later.start_of(array)
         adapter = adapters[array.__class__]
         data = adapter.adopt(adapter.copy(adapter.asarray(array, dtype)))
@@ -67,7 +67,7 @@ class Variable(Tensor):
 
     @property
     def _node(self) -> Node | None:
-        """The leaf; that it was read is told to the tapes that watch what is read."""
+        """The leaf; reading it informs the tapes that watch accessed variables."""
         leaf = self._leaf
         reads[0] += 1
         if leaf is not None:
@@ -96,34 +96,34 @@ class Variable(Tensor):
 
     @property
     def trainable(self) -> bool:
-        """Whether tapes watch it without being told."""
+        """Whether tapes watch it automatically."""
         return self._trainable
 
     @property
     def name(self) -> str:
-        """The name it was given, or `Variable`."""
+        """The name passed to the constructor, or `Variable`."""
         return self._name if self._name is not None else "Variable"
 
     @property
     def is_leaf(self) -> bool:
-        """Always: what was assigned has no history."""
+        """Always True: an assigned value has no history."""
         return True
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Record it outside tapes too (or no longer), and return it; see `Tensor`."""
+        """Sets whether it is recorded outside tapes too; returns it. See `Tensor`."""
         check_inexact(self._data, "requires_grad")
         assert self._leaf is not None
         self._leaf.level = _state.REQUIRED if requires_grad else _state.ALL
         return self
 
     def value(self) -> Any:
-        """Its value now as a Tensor that keeps to its history."""
+        """Returns the current value as a Tensor with its history."""
         return OPS["identity"](self)
 
     read_value = value
 
     def assign(self, value: Any) -> Any:
-        """Put a value in place and return the variable.
+        """Replaces the value and returns the variable.
 
         Raises `ArgumentError` for another shape, `DtypeError` for a dtype of another kind.
 
@@ -134,11 +134,11 @@ class Variable(Tensor):
         return self._put(value, None)
 
     def assign_add(self, delta: Any) -> Any:
-        """Add to the value and return the variable; see `assign`."""
+        """Adds to the value and returns the variable; see `assign`."""
         return self._put(delta, "add")
 
     def assign_sub(self, delta: Any) -> Any:
-        """Subtract from the value and return the variable; see `assign`.
+        """Subtracts from the value and returns the variable; see `assign`.
 
         >>> import pullback as pb
         >>> pb.Variable([1.0, 2.0]).assign_sub([0.5, 0.5])
@@ -152,7 +152,7 @@ class Variable(Tensor):
         who = f"assignment to {self.name!r}"
         given = getattr(new, "shape", ())
         check_examples(self, "assign", new)
-        # A length that is not known while a function is traced is looked at when it runs.
+        # If a length is unknown while a function is traced, it is checked when the graph runs.
         if not is_open(given) and tuple(given) != tuple(old.shape):
             raise ArgumentError(who, f"shape {tuple(old.shape)}", f"shape {tuple(given)}")
         if operation is not None:
@@ -163,7 +163,7 @@ class Variable(Tensor):
             if is_inexact(made) and not is_inexact(old):
                 raise DtypeError(who, f"dtype {old.dtype}", f"dtype {made.dtype}", "round it first")
             made = adapter.asarray(made, old.dtype)
-        # A new array, never a write: what graphs and users hold of the old one stays as it was.
+        # A new array, never an in-place write: graphs and users keep the old values.
         self._data = adapter.adopt(made if operation is not None else adapter.copy(made))
         if self._leaf is not None and self._data.__class__ is not Symbol:
             self._leaf.renew(self._data)

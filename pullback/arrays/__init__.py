@@ -1,7 +1,7 @@
-"""Which array library is this, and which function of it is an operation's kernel?
+"""Selects the array library of a value, and the kernel of an operation in that library.
 
-An array's type is all that is looked at. It is found out once per type and then is a dictionary
-look-up; nothing is imported to find out. A library is one file here with the names of `numpy_.py`.
+Only the type of an array matters. It is resolved once per type, then looked up in a dictionary, and
+without any import. A library is one file in this folder, with the names of `numpy_.py`.
 """
 
 from __future__ import annotations
@@ -16,88 +16,88 @@ import numpy
 from ..errors import ArgumentTypeError, MixedLibrariesError
 
 SCALARS: tuple[type, ...] = (bool, int, float, complex)
-"""Python's numbers are operands of every library and belong to none."""
+"""Python's numbers are operands for every library and belong to none."""
 
 _FILES = {
     "numpy": "numpy_", "torch": "torch_", "jax": "jax_", "jaxlib": "jax_", "cupy": "cupy_",
 }
-"""Top-level module of an array type -> the file here that knows it."""
+"""Top-level module of an array type -> the file in this folder that supports it."""
 
 
 class Adapter(Protocol):
-    """What a file in this folder offers (as a module or an object)."""
+    """The interface of a file in this folder (a module or an object)."""
 
     name: str
     namespace: Any
-    hosts: int  # above 0, its arrays may stand for others, of any library or of a lower number
-    # It may have too: `immutable`, True where a write makes another array, which `core.inplace`
-    # then carries to views; `checks`, {operation: function that refuses what its kernel would not};
-    # and `known(array)`, see the function of this name; `read(array, index)`, where that is not
-    # as NumPy does it; `finished(name, cls, kernel)`, a kernel with what its type has done before
-    # and after; `enter(array)`, which takes an operand in, where that is not as it is; `add`,
-    # `lock(array)`, the arrays whose `flags.writeable` keep its memory from being written to;
+    hosts: int  # above 0: its arrays can wrap arrays of any library, or of a lower `hosts`
+    # Optional attributes: `immutable`, True if a write makes a new array, which `core.inplace`
+    # carries over to views; `checks`, {operation: function that raises where its kernel would not};
+    # `known(array)`, see the function of this name; `read(array, index)`, if reading differs from
+    # NumPy; `finished(name, cls, kernel)`, a kernel with conversions before and after;
+    # `enter(array)`, which converts an operand; `add`,
+    # `lock(array)`, the arrays whose `flags.writeable` protects its memory from writes;
     # `scale` and `move`, see the tables `adders`, `scalers` and `movers`;
-    # `unpooled()`, where tracemalloc is told of its allocations, lets go of idle memory; and
-    # `refusals`, the exceptions it raises for arguments that it cannot use, beyond the usual.
+    # `unpooled()`, if tracemalloc sees its allocations: frees idle memory; and
+    # `refusals`, further exceptions that it raises for invalid arguments.
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
-        """A kernel given by hand for an operation on arrays of a type, or None."""
+        """A special kernel for an operation on arrays of a type, or None."""
 
     def owner(self, array: Any) -> Any:
         """The object that owns an array's memory, the same for all its views; or None."""
 
     def dtype(self, dtype: Any) -> Any:
-        """The library's dtype for one as any library names it; None for None."""
+        """The library's dtype for any library's dtype; None for None."""
 
     def numpy(self, array: Any) -> Any:
-        """A NumPy array, which shares the memory where that can be."""
+        """A NumPy array; shares memory if possible."""
 
     def place(self, array: Any, device: Any = None) -> Any:
-        """An array of the library, on a device, of one of any; sharing memory where it can be."""
+        """An array of this library, on a device, from any array; shares memory if possible."""
 
     def asarray(self, value: Any, dtype: Any = None, like: Any = None) -> Any:
-        """An array of the library from numbers, nested sequences or an array.
+        """An array of this library from numbers, nested sequences or an array.
 
-        like   another array of the library: the result is where it is, and Python's floats take
-               on its precision
+        like   another array of the library: the result is on its device, and Python floats get
+               its precision
         """
 
     def adopt(self, array: Any) -> Any:
-        """The array as the kind that serves its size best, sharing its memory."""
+        """The array as the type that is fastest for its size; shares memory."""
 
     def plain(self, array: Any) -> Any:
-        """The array as the library's users know it, sharing its memory."""
+        """The array as the library's usual type; shares memory."""
 
     def own(self, array: Any) -> Any:
-        """An array nobody else writes to: itself if it owns its memory, else a copy."""
+        """An array without aliases: itself if it owns its memory, else a copy."""
 
     def copy(self, array: Any) -> Any:
         """A copy."""
 
     def zeros(self, shape: tuple[int, ...], dtype: Any, like: Any = None) -> Any:
-        """Zeros in memory of their own, to be written to; where another array is."""
+        """Writable zeros in new memory, on the device of another array."""
 
     def sealed(self, array: Any) -> Any:
-        """A view through which nobody can write."""
+        """A read-only view."""
 
     def is_sealed(self, array: Any) -> bool:
-        """Whether nobody can write through this view."""
+        """Whether the array is read-only."""
 
     def rank(self, cls: type) -> int:
-        """Of two types of this library, the one of higher rank has kernels that take both."""
+        """The kernels of the type with the higher rank accept both types."""
 
     def write(self, array: Any, value: Any) -> Any:
-        """Overwrite an array's entries and return it."""
+        """Overwrites an array's entries and returns it."""
 
     def assign(self, array: Any, index: Any, value: Any) -> Any:
-        """`array[index] = value`; the array written, which is another one for a scalar."""
+        """`array[index] = value`; returns the written array, a new one for a scalar."""
 
     def accumulate(self, array: Any, index: Any, value: Any) -> Any:
-        """`array[index] += value`, adding up where the index names an entry more than once."""
+        """`array[index] += value`; adds up if the index names an entry more than once."""
 
 
 class _Adapters(dict[type, Any]):
-    """type -> adapter, found on first sight of the type."""
+    """type -> adapter, resolved at the first use of the type."""
 
     def __missing__(self, cls: type) -> Any:
         for base in cls.__mro__:
@@ -117,23 +117,23 @@ class _Adapters(dict[type, Any]):
 
 adapters = _Adapters()
 readers: dict[type, Callable[[Any, Any], Any]] = {}
-"""array type -> how to read at an index, for those that do it otherwise than NumPy's."""
+"""array type -> function that reads at an index, for types that differ from NumPy."""
 entrances: dict[type, Callable[[Any], Any]] = {}
-"""array type -> how an operand is taken in, for those that are not taken as they are."""
+"""array type -> function that converts an operand, for types that need it."""
 adders: dict[type, Callable[[Any, Any], Any]] = {}
-"""array type -> old + more, which may be written over an `old` that nobody but the caller held."""
+"""array type -> old + more; may overwrite `old`, which has no other references."""
 scalers: dict[type, Callable[[Any, Callable[[Any], Any], Any], Any]] = {}
-"""array type -> g · slope(x) of an elementwise slope, where that can be had in fewer passes."""
+"""array type -> g · slope(x) for an elementwise slope, if the library can save passes."""
 movers: dict[type, Callable[[Any, Any, float], None]] = {}
-"""array type -> x += factor · g in place, where that can be had in one pass."""
+"""array type -> x += factor · g in place, if the library can do it in one pass."""
 _TABLES: dict[str, dict[type, Any]] = {
     "read": readers, "enter": entrances, "add": adders, "scale": scalers, "move": movers,
 }
-"""What an adapter may have too -> where it is looked for by type."""
+"""Optional attribute of an adapter -> the table to look it up by type."""
 
 
 def numpy_dtype(dtype: Any) -> Any:
-    """NumPy's dtype for one of any library.
+    """NumPy's dtype for any library's dtype.
 
     >>> numpy_dtype(numpy.float32(1).dtype)
     dtype('float32')
@@ -142,7 +142,7 @@ def numpy_dtype(dtype: Any) -> Any:
 
 
 def library_of(*marks: Any) -> Any:
-    """The adapter of the library whose dtype, or device, one of some objects is; else NumPy's.
+    """The adapter of the library that a dtype or device among the objects belongs to; else NumPy's.
 
     >>> library_of(None, "cpu").name
     'numpy'
@@ -158,32 +158,32 @@ _OTHERS = frozenset({"jax", "jaxlib", "tensorflow", "mlx", "dask"})
 
 
 def refuse_foreign(value: Any) -> None:
-    """Raise a `MixedLibrariesError` for an array of a library that has no file here.
+    """Raises a `MixedLibrariesError` for an array of an unsupported library.
 
-    Such arrays convert to NumPy's in silence, and lose what their library remembers of them.
+    Such arrays would convert to NumPy silently, and lose their library's autograd history.
     """
     library = value.__class__.__module__.partition(".")[0]
     if library in _OTHERS:
         raise MixedLibrariesError(
             "operand", f"an array of {' or '.join(sorted(set(_FILES)))}",
             f"one of {library} ({value.__class__.__qualname__})",
-            "convert it yourself, with numpy.asarray",
+            "convert it explicitly, with numpy.asarray",
         )
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array of a library known here (Python's numbers are not)."""
+    """Whether a value is an array of a supported library (Python's numbers are not)."""
     cls = value.__class__
     if cls in adapters:
         return cls not in SCALARS
     found = hasattr(cls, "__array__") and any(
         b.__module__.partition(".")[0] in _FILES for b in cls.__mro__
     )
-    return found and adapters[cls] is not None  # from now on it is known how it is taken in
+    return found and adapters[cls] is not None  # the look-up also fills the other tables
 
 
 class _Dominant(dict[tuple[type, type], type]):
-    """(type, type) -> the type whose kernels take both; an error names two libraries that meet."""
+    """(type, type) -> the type whose kernels accept both; raises for two different libraries."""
 
     def __missing__(self, pair: tuple[type, type]) -> type:
         left, right = pair
@@ -192,7 +192,7 @@ class _Dominant(dict[tuple[type, type], type]):
             found = left
         elif left in SCALARS:
             found = right
-        elif a is not b and issubclass(right, numpy.generic):  # numbers too, but for their dtype
+        elif a is not b and issubclass(right, numpy.generic):  # scalars count, except their dtype
             found = left
         elif a is not b and issubclass(left, numpy.generic):
             found = right
@@ -214,9 +214,9 @@ dominant = _Dominant()
 
 
 def known(array: Any) -> Any:
-    """The array as one whose entries can be read at once; None of one that has no numbers yet.
+    """The array with readable entries; None if it has no numbers yet.
 
-    An array of JAX's has none while a function is traced.
+    JAX arrays have none while a function is traced.
 
     >>> known(3.0)
     3.0
@@ -238,12 +238,13 @@ def namespace(array: Any) -> Any:
 class Kernels(dict[type, Callable[..., Any]]):
     """array type -> the function that computes one operation on it.
 
-    Filled on first use: what the library's file gives by hand, else the operation's own forward
+    Filled on first use: the library's special kernel, else the operation's own forward with the
+    library's namespace bound to its first parameter, else the namespace's function.
     with the library's namespace bound to its first parameter, else the namespace's function.
     """
 
     dress: ClassVar[Callable[[str, Any], Any] | None] = None
-    """What is put around new kernels while somebody watches them; see `core.witness`."""
+    """Wraps new kernels while kernel hooks are active; see `core.witness`."""
 
     def __init__(self, name: str, forward: Callable[..., Any] | None, native: str | None) -> None:
         super().__init__()
@@ -271,7 +272,7 @@ class Kernels(dict[type, Callable[..., Any]]):
             if found is None:
                 raise ArgumentTypeError(
                     f"`{self.name}`", "arrays of a library that has it", f"{xp.__name__}'s",
-                    "convert them, as with pullback.asarray(x, like=numpy.ones(1))",
+                    "convert them, for example with pullback.asarray(x, like=numpy.ones(1))",
                 )
             return found
         forward = self.forward
@@ -280,7 +281,7 @@ class Kernels(dict[type, Callable[..., Any]]):
 
 
 def _checked(check: Callable[..., None], kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel whose arguments are looked at first."""
+    """A kernel that checks its arguments first."""
 
     def call(*args: Any, **attrs: Any) -> Any:
         check(*args, **attrs)

@@ -1,4 +1,4 @@
-"""Adjugates, the transposed cofactors, of any library's matrices.
+"""Adjugates (transposed cofactor matrices) for every array library.
 
 Note [the gradient of a determinant]: it is the transposed adjugate: the matrix of minors,
 polynomials, which exist where no inverse does. From x = u s vᴴ they are
@@ -21,7 +21,7 @@ class _Spectrum:
 
     def __init__(self, xp: Any, x: Any) -> None:
         finite = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
-        u, s, vh = xp.linalg.svd(xp.where(finite, x, 0))  # of infinities LAPACK may not come back
+        u, s, vh = xp.linalg.svd(xp.where(finite, x, 0))  # LAPACK may not return for infinities
         s = xp.where(finite[..., 0], s, xp.nan)
         conjugate = xp.conj if xp.isdtype(x.dtype, "complex floating") else _same
         self.values, self.left, self.right = s, conjugate(u.mT), conjugate(vh.mT)
@@ -30,11 +30,11 @@ class _Spectrum:
         self.after = xp.flip(_running(xp, xp.flip(s, axis=-1)), axis=-1)[..., 1:]
 
     def others(self) -> Any:
-        """The products of all but one."""
+        """The products of all singular values but one."""
         return self.before * self.after
 
     def all_but_two(self, xp: Any) -> Any:
-        """The products of all but two, on and below the diagonal 0."""
+        """The products of all but two singular values, below the diagonal; 0 elsewhere."""
         n = self.values.shape[-1]
         later = xp.triu(xp.ones_like(self.left, dtype=xp.bool), k=1)
         between = _running(xp, xp.where(later, self.values[..., None, :], 1))[..., :n]

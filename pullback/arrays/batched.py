@@ -1,8 +1,8 @@
-"""Batched: an array with a hidden leading axis, one entry an example; the data of `vmap`.
+"""Batched: an array with a hidden leading axis, one entry per example; the data of `vmap`.
 
-It is an array type like any other: a `Tensor` may hold one, rules run on it, and each operation
-has a kernel for it (`core/batching.py`). Each `vmap` has a number, its tag. Batched arrays nest,
-the innermost `vmap` (the largest tag) outermost: `Batched(Batched(x, 3), 5)`.
+It is an array type like any other: a `Tensor` can hold one, rules run on it, and each operation has
+a kernel for it (`core/batching.py`). Each `vmap` has a number, its tag. Batched arrays nest; the
+innermost `vmap` (the largest tag) is outermost: `Batched(Batched(x, 3), 5)`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .symbol import Symbol
 
 
 class HiddenShape(tuple[int, ...]):
-    """The shape that is seen of a batched array, and the tags of the axes that are not.
+    """The visible shape of a batched array, and the tags of its hidden axes.
 
-    It equals the shape of another array only if the hidden axes agree too, so that a cotangent
-    that is batched at a node that is not is noticed where shapes are compared anyway.
+    It equals another array's shape only if the hidden axes agree too, so that the usual shape
+    checks detect a batched cotangent at a node that is not batched.
     """
 
     tags: tuple[int, ...]
@@ -37,21 +37,21 @@ class HiddenShape(tuple[int, ...]):
 
 
 class Batched:
-    """An array whose leading axis is hidden: see the module's text.
+    """An array with a hidden leading axis; see the module's docstring.
 
-    value   the array with the axis in front; itself `Batched` inside a vmap in a vmap
-    tag     which vmap hides the axis
+    value   the array including the hidden axis; itself `Batched` inside nested vmaps
+    tag     the vmap that hides the axis
     """
 
     __slots__ = ("__weakref__", "tag", "value")
-    __array_ufunc__ = None  # NumPy's operators leave the work to ours
+    __array_ufunc__ = None  # NumPy's operators defer to this class
 
     def __init__(self, value: Any, tag: int) -> None:
         self.value, self.tag = value, tag
 
     @property
     def shape(self) -> HiddenShape:
-        """The lengths of the axes that are seen."""
+        """The lengths of the visible axes."""
         whole = self.value.shape
         seen = HiddenShape(whole[1:])
         seen.tags = (self.tag, *whole.tags) if whole.__class__ is HiddenShape else (self.tag,)
@@ -64,7 +64,7 @@ class Batched:
 
     @property
     def ndim(self) -> int:
-        """The number of axes that are seen."""
+        """The number of visible axes."""
         return len(self.value.shape) - 1
 
     @property
@@ -77,7 +77,7 @@ class Batched:
 
     @property
     def device(self) -> Any:
-        """Where the array lives."""
+        """The array's device."""
         return getattr(self.value, "device", "cpu")
 
     def __repr__(self) -> str:
@@ -89,18 +89,18 @@ class Batched:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise BatchedValueError(
             "a value inside vmap", "operations of pullback",
-            "a conversion to numbers (by float, bool, `if`, .item() or .numpy()), of which there "
-            "is one for each example",
+            "a conversion to numbers (by float, bool, `if`, .item() or .numpy()); a batched value "
+            "has one number per example",
             "use pullback.where for choices, and pullback.asarray(a)[i] for a NumPy array a, or "
-            "take the conversion out of the function that vmap maps; a Function may say with "
-            "`vmap` how its NumPy code runs on all examples",
+            "move the conversion out of the function that vmap maps; a Function can define its "
+            "NumPy code for whole batches with `vmap`",
         )
 
     __bool__ = __float__ = __int__ = __complex__ = __index__ = __array__
 
 
 def tags_of(shape: Any) -> tuple[int, ...]:
-    """The tags of the axes that a shape hides, the innermost vmap's first.
+    """The tags of the hidden axes of a shape, the innermost vmap's first.
 
     >>> import numpy as np
     >>> tags_of(Batched(np.ones((5, 3)), 7).shape), tags_of((3,))
@@ -110,9 +110,9 @@ def tags_of(shape: Any) -> tuple[int, ...]:
 
 
 def hide(array: Any, axis: int, tag: int) -> Batched:
-    """The array with an axis hidden under a tag, below the tags that are larger.
+    """The array with an axis hidden under a tag, below larger tags.
 
-    A view that cannot be written to: the array belongs to whoever called vmap.
+    Returns a read-only view: the array belongs to the caller of vmap.
 
     >>> import numpy as np
     >>> hide(np.ones((3, 5)), 1, 7)
@@ -126,7 +126,7 @@ def hide(array: Any, axis: int, tag: int) -> Batched:
 
 
 def show(array: Any, axis: int, tag: int, size: int) -> Any:
-    """The array with the axis that a tag hides in its place; repeated where it hides none.
+    """The array with the axis hidden by a tag made visible; repeated if the tag hides none.
 
     >>> import numpy as np
     >>> show(hide(np.ones((3, 5)), 1, 7), 0, 7, 5).shape
@@ -140,7 +140,7 @@ def show(array: Any, axis: int, tag: int, size: int) -> Any:
 
 
 def spread(array: Any, size: int) -> Any:
-    """The array repeated along a new leading axis, in no new memory where the library can."""
+    """The array repeated along a new leading axis; without a copy if the library allows it."""
     if array.__class__ is Batched:
         inner = move(spread(array.value, size), 0, 1)
         return Batched(inner, array.tag)
@@ -150,7 +150,7 @@ def spread(array: Any, size: int) -> Any:
 
 
 def repeated(array: Any, like: Any) -> Any:
-    """A copy of the array for each of the examples that another array is for.
+    """A copy of the array for each example of another array.
 
     >>> import numpy as np
     >>> repeated(np.zeros(4), Batched(np.ones((5, 3)), 7))
@@ -163,7 +163,7 @@ def repeated(array: Any, like: Any) -> Any:
 
 
 def move(array: Any, source: int, destination: int) -> Any:
-    """The array with one axis (of those that are seen) elsewhere."""
+    """The array with one visible axis moved."""
     if array.__class__ is Batched:
         rank = array.ndim
         return Batched(
@@ -179,7 +179,7 @@ def move(array: Any, source: int, destination: int) -> Any:
 
 
 def reshaped(array: Any, shape: tuple[int, ...]) -> Any:
-    """The array with other axes (of those that are seen)."""
+    """The array with other visible axes."""
     if tuple(array.shape) == shape:
         return array
     if array.__class__ is Batched:
@@ -188,14 +188,14 @@ def reshaped(array: Any, shape: tuple[int, ...]) -> Any:
 
 
 def permuted(array: Any, order: tuple[int, ...]) -> Any:
-    """The array with its axes (those that are seen) in another order."""
+    """The array with its visible axes permuted."""
     if array.__class__ is Batched:
         return Batched(permuted(array.value, (0, *[i + 1 for i in order])), array.tag)
     return adapters[array.__class__].namespace.permute_dims(array, order)
 
 
 def moved_to(array: Any, like: Any, dtype: Any = None) -> Any:
-    """An array, whatever axes it hides, as one of the library of another.
+    """An array, with its hidden axes, converted to the library of another array.
 
     >>> import numpy as np
     >>> moved_to(Batched(np.ones((5, 3)), 7), np.float32(1), np.float32)
@@ -210,31 +210,31 @@ def moved_to(array: Any, like: Any, dtype: Any = None) -> Any:
 
 
 class _Adapter:
-    """The adapter of batched arrays: what it does, it does to the array inside."""
+    """The adapter of batched arrays: applies each function to the array inside."""
 
     name = "batched"
     hosts = 2  # its kernels take arrays of every library
 
     @property
     def namespace(self) -> Any:
-        """That of constants, which are the same for all examples."""
+        """The namespace of constants, which all examples share."""
         return adapters[float].namespace
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
-        """Each operation brings its own (`core/batching.py`)."""
+        """None: each operation has its own kernel (`core/batching.py`)."""
         return None
 
     def rank(self, cls: type) -> int:
-        """One kind."""
+        """Constant: there is only one type."""
         return 0
 
     def owner(self, array: Any) -> Any:
-        """That of the array inside."""
+        """The owner of the array inside."""
         inner = array.value
         return adapters[inner.__class__].owner(inner)
 
     def asarray(self, value: Any, dtype: Any = None, like: Any = None) -> Any:
-        """A batched array as it is, in another dtype if asked; anything else as a constant."""
+        """A batched array, converted if `dtype` is given; any other value as a constant."""
         if value.__class__ is not Batched:
             while like.__class__ is Batched:
                 like = like.value
@@ -247,29 +247,29 @@ class _Adapter:
         return Batched(adapters[inner.__class__].asarray(inner, dtype), value.tag)
 
     def dtype(self, dtype: Any) -> Any:
-        """As it is: the array inside knows."""
+        """The dtype unchanged: the array inside interprets it."""
         return dtype
 
     def numpy(self, array: Any) -> Any:
-        """An error: there is one for each example."""
+        """Raises: a batched value has one array per example."""
         return array.__array__()
 
     def place(self, array: Any, device: Any = None) -> Any:
-        """Each example's on a device."""
+        """The arrays of all examples on a device."""
         return Batched(adapters[array.value.__class__].place(array.value, device), array.tag)
 
     def adopt(self, array: Any) -> Any:
-        """As it is."""
+        """The array unchanged."""
         return array
 
     plain = adopt
 
     def sealed(self, array: Any) -> Any:
-        """A view that cannot be written to."""
+        """A read-only view."""
         return Batched(adapters[array.value.__class__].sealed(array.value), array.tag)
 
     def own(self, array: Any) -> Any:
-        """In memory of its own."""
+        """A copy, if its memory is shared."""
         return Batched(adapters[array.value.__class__].own(array.value), array.tag)
 
     def copy(self, array: Any) -> Any:
@@ -277,26 +277,26 @@ class _Adapter:
         return Batched(adapters[array.value.__class__].copy(array.value), array.tag)
 
     def is_sealed(self, array: Any) -> bool:
-        """Whether nobody can write through this view."""
+        """Whether the array is read-only."""
         return bool(adapters[array.value.__class__].is_sealed(array.value))
 
     def write(self, array: Any, value: Any) -> Any:
-        """`array[...] = value`, for each example its own."""
+        """`array[...] = value`, per example."""
         return self.assign(array, ..., value)
 
     def assign(self, array: Any, index: Any, value: Any) -> Any:
-        """`array[index] = value`, for each example its own."""
+        """`array[index] = value`, per example."""
         inner, index, value = _inside(array, index, value)
         return Batched(adapters[inner.__class__].assign(inner, index, value), array.tag)
 
     def accumulate(self, array: Any, index: Any, value: Any) -> Any:
-        """`array[index] += value`, for each example its own."""
+        """`array[index] += value`, per example."""
         inner, index, value = _inside(array, index, value)
         return Batched(adapters[inner.__class__].accumulate(inner, index, value), array.tag)
 
 
 def _inside(array: Any, index: Any, value: Any) -> tuple[Any, Any, Any]:
-    """The array inside, the index there, and the value as it is written there."""
+    """The array inside, its index, and the value in the shape to write."""
     from .batched_index import opened, plan
 
     tag, inner = array.tag, array.value

@@ -1,9 +1,9 @@
-"""Indices that differ from example to example, as indices of arrays with the examples in front.
+"""Converts per-example indices to indices of arrays with a leading batch axis.
 
-Whether x has the examples' axis, or the index, or both: `plan` says with what index the array with
-that axis in front is read, and in which order the axes then are. NumPy puts the axes that come of
-arrays in an index (the broadcast axes) where the arrays stand if they stand side by side, and in
-front if something stands between them; an integer is an array where there are arrays.
+The array x, the index, or both can be batched: `plan` computes the index to read from the array
+with its batch axis in front, and the resulting order of axes. NumPy puts the axes from index arrays
+(the broadcast axes) where the arrays are if these are adjacent, and in front otherwise; an integer
+counts as an array if there are arrays.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .batched import Batched, permuted, reshaped, show, tags_of
 
 
 class Each:
-    """A part of an index that is another one for each example: `value` has them in front."""
+    """A part of an index that differs per example: `value` has a leading batch axis."""
 
     __slots__ = ("value",)
 
@@ -36,13 +36,13 @@ def is_batched(index: Any) -> bool:
 
 
 def index_tags(index: Any) -> list[int]:
-    """The tags of the vmaps for whose examples an index has arrays of their own."""
+    """The tags of the vmaps over which parts of an index are batched."""
     batched = [p for p in parts_of(index) if p.__class__ is Batched]
     return list(dict.fromkeys(t for p in batched for t in tags_of(p.shape)))
 
 
 def opened(index: Any, tag: int) -> tuple[Any, ...]:
-    """An index in which the parts that hide an axis under a tag show it: they become `Each`."""
+    """An index whose parts batched under a tag become `Each`."""
     return tuple([
         Each(show(p, 0, tag, 0)) if p.__class__ is Batched and tag in tags_of(p.shape) else p
         for p in parts_of(index)
@@ -50,16 +50,16 @@ def opened(index: Any, tag: int) -> tuple[Any, ...]:
 
 
 def count_of(index: tuple[Any, ...]) -> int:
-    """The number of examples that the first `Each` of an index is for."""
+    """The number of examples, from the first `Each` of an index."""
     return next(int(p.value.shape[0]) for p in index if p.__class__ is Each)
 
 
 class Plan:
-    """How to index an array that has the examples in front, or is to have them after that.
+    """How to index an array with a leading batch axis, or with a batched index.
 
     parts   the index for the array
-    order   how the axes of what is read are permuted to have the examples in front; None: not
-    rank    the number of these axes
+    order   the permutation of the result that puts the batch axis in front; None if not needed
+    rank    the number of axes of the result
     """
 
     __slots__ = ("order", "parts", "rank")
@@ -70,16 +70,16 @@ class Plan:
         self.parts, self.order, self.rank = parts, order, rank
 
     def arranged(self, taken: Any) -> Any:
-        """What was read at `parts`, with the examples in front."""
+        """The result of reading at `parts`, with the batch axis in front."""
         return taken if self.order is None else permuted(taken, self.order)
 
     def inverse(self) -> tuple[int, ...] | None:
-        """The order that takes what has the examples in front to where `parts` reads it."""
+        """The inverse permutation: from a leading batch axis to the order of `parts`."""
         order = self.order
         return None if order is None else tuple(order.index(i) for i in range(self.rank))
 
     def placed(self, value: Any, hidden: bool) -> Any:
-        """A value to be written at `parts`; with the examples in front, if `hidden`."""
+        """A value to write at `parts`; it has a leading batch axis if `hidden`."""
         shape = getattr(value, "shape", None)
         if shape is None:
             return value
@@ -92,12 +92,12 @@ class Plan:
 
 
 def plan(index: Any, rank: int, hidden: bool, size: int) -> Plan:
-    """How to read at an index what each example would read there.
+    """The plan for reading, per example, at an index.
 
-    index   for one example; its parts that are `Each` are another one for each
+    index   the index of one example; parts of type `Each` differ per example
     rank    the number of axes of one example's array
-    hidden  the array has the examples in front (else only the index tells them apart)
-    size    how many there are
+    hidden  the array has a leading batch axis (else only the index is batched)
+    size    the number of examples
     """
     parts = parts_of(index)
     each = any(p.__class__ is Each for p in parts)
@@ -116,11 +116,11 @@ def plan(index: Any, rank: int, hidden: bool, size: int) -> Plan:
     if not each:
         return Plan((slice(None), *parts), _moved(many, 0, whole) if apart else None, whole)
     parts = tuple([_aligned(p.value, many) if p.__class__ is Each else p for p in parts])
-    if not hidden:  # the broadcast axes, the examples first, come behind `before` axes
+    if not hidden:  # the broadcast axes, batch axis first, follow `before` axes
         return Plan(parts, _moved(before, 0, whole), whole)
     counted = adapters[float].namespace.arange(size)
     order = None
-    if before and many:  # the broadcast axes came to the front
+    if before and many:  # the broadcast axes moved to the front
         order = (0, *range(1 + many, 1 + many + before), *range(1, 1 + many),
                  *range(1 + many + before, whole))
     return Plan((_aligned(counted, many), *parts), order, whole)
@@ -135,14 +135,14 @@ def _is_mask(part: Any) -> bool:
 
 
 def _used(part: Any) -> int:
-    """How many axes of the array a part takes."""
+    """The number of the array's axes that a part uses."""
     if part is None or part is Ellipsis or part.__class__ is bool:
         return 0
     return len(part.shape) if _is_mask(part) else 1
 
 
 def _broadcast_rank(part: Any) -> int:
-    """How many broadcast axes a part has; -1 of what is no array."""
+    """The number of broadcast axes of a part; -1 if it is not an array."""
     if part.__class__ is Each:
         return len(part.value.shape) - 1
     if part.__class__ is bool or _is_mask(part):
@@ -151,7 +151,7 @@ def _broadcast_rank(part: Any) -> int:
 
 
 def _with_positions(parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """An index with positions for masks, so that they broadcast against other arrays."""
+    """An index with masks replaced by positions, so that they broadcast with other arrays."""
     found: list[Any] = []
     for p in parts:
         if _is_mask(p) and p.shape:
@@ -162,13 +162,13 @@ def _with_positions(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _aligned(array: Any, many: int) -> Any:
-    """An array of positions, the examples in front, with as many broadcast axes behind."""
+    """A batched array of positions with `many` broadcast axes after the batch axis."""
     seen = tuple(array.shape[1:])
     return reshaped(array, (array.shape[0], *(1,) * (many - len(seen)), *seen))
 
 
 def _moved(source: int, destination: int, rank: int) -> tuple[int, ...] | None:
-    """The order of axes that has one axis elsewhere; None where that is where it is."""
+    """The permutation that moves one axis; None if it stays in place."""
     if source == destination:
         return None
     order = [i for i in range(rank) if i != source]

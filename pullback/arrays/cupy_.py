@@ -1,11 +1,11 @@
-"""CuPy: arrays on NVIDIA's GPUs, by `array_api_compat`'s namespace and CuPy's own functions.
+"""CuPy: arrays on NVIDIA GPUs, with `array_api_compat`'s namespace and CuPy's own functions.
 
-Nothing is computed on the host: what CuPy has no function for is an error that names the operation.
-Numbers leave the GPU where they are asked for (`.numpy()`, `.item()`, `print`), and come to it
-where they are handed over (`asarray(…, like=x)`, random numbers).
+Nothing is computed on the host: a missing CuPy function is an error that names the operation.
+Data moves from the GPU only on request (`.numpy()`, `.item()`, `print`), and to the GPU only as
+explicit input (`asarray(…, like=x)`, random numbers).
 
-CuPy's own ways are kept: positions out of range wrap around, as a check would wait for the GPU,
-and new arrays are made on the current device (`with cupy.cuda.Device(1):`).
+CuPy's own behaviour is kept: out-of-range positions wrap around, because a check would wait for the
+GPU, and new arrays are on the current device (`with cupy.cuda.Device(1):`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .cupy_special import KERNELS as SPECIAL
 
 _ALL: dict[str, Callable[..., Any]] = {**KERNELS, **NEURAL, **SPECIAL, **cupy_linalg.KERNELS}
 _OTHERWISE = frozenset({"concat", "stack", "einsum"})
-"""Operations whose arguments are not those of the standard's function of the name."""
+"""Operations whose arguments differ from the standard's function of the same name."""
 
 
 class Namespace:
-    """The standard's functions on CuPy's arrays: those by hand before `array_api_compat`'s."""
+    """The standard's functions on CuPy arrays: this library's, else those of `array_api_compat`."""
 
     __name__ = "cupy"
 
@@ -49,44 +49,44 @@ class CuPy:
     hosts = False
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
-        """CuPy's own functions, where the standard's are missing or are called otherwise."""
+        """CuPy's own function, if the standard's is missing or has other arguments."""
         return _ALL.get(name)
 
     def rank(self, cls: type) -> int:
-        """One kind."""
+        """Constant: there is only one type."""
         return 0
 
     def adopt(self, array: Any) -> Any:
-        """As it is."""
+        """The array unchanged."""
         return array
 
     plain = adopt
 
     def owner(self, array: Any) -> Any:
-        """The array that all views of its memory have as their base."""
+        """The base array of all views of its memory."""
         return array if array.base is None else array.base
 
     def known(self, array: Any) -> Any:
-        """A NumPy copy, from which one entry can be taken as an index."""
+        """A NumPy copy, from which an entry can be read as an index."""
         return array.get()
 
     def dtype(self, dtype: Any) -> Any:
-        """NumPy's, which are CuPy's."""
+        """NumPy's dtypes, which CuPy shares."""
         return None if dtype is None else numpy.dtype(dtype)
 
     def numpy(self, array: Any) -> Any:
-        """A NumPy array, a copy: the GPU's memory cannot be shared."""
+        """A NumPy array, as a copy: GPU memory cannot be shared with the host."""
         return array.get()
 
     def place(self, array: Any, device: Any = None) -> Any:
-        """An array on a device of one of any library; from another library's GPU by DLPack."""
+        """An array on a device from any library's array; by DLPack from another library's GPU."""
         made = array if isinstance(array, cupy.ndarray) else _taken(array)
         return made if device is None else _on(made, device_of(device))
 
     def asarray(self, value: Any, dtype: Any = None, like: Any = None) -> Any:
-        """An array of numbers, nested sequences or arrays; on the device of another one.
+        """An array from numbers, nested sequences or arrays, on the device of `like`.
 
-        Python's floats in sequences take on the precision of the other one.
+        Python floats in sequences get the precision of `like`.
         """
         with on(None if like is None else like.device):
             if isinstance(value, cupy.ndarray):
@@ -102,13 +102,13 @@ class CuPy:
         return made if like is None else _on(made, like.device)
 
     def own(self, array: Any) -> Any:
-        """The array, unless it is a view, or its memory another library's."""
+        """The array, or a copy if it is a view or in another library's memory."""
         if array.base is None and isinstance(array.data.mem, _OWN) and array.flags.c_contiguous:
             return array
         return self.copy(array)
 
     def copy(self, array: Any) -> Any:
-        """A contiguous copy, where the array is."""
+        """A contiguous copy on the same device."""
         with array.device:
             return cupy.array(array, copy=True, order="C")
 
@@ -118,14 +118,14 @@ class CuPy:
             return cupy.zeros(tuple(shape), numpy.dtype(dtype))
 
     def sealed(self, array: Any) -> Any:
-        """A view of which it is noted that nobody is to write to it; CuPy has no flag for that."""
+        """Read-only view (tracked in a table, because CuPy has no flag for it)."""
         view = array.view()
         key = id(view)
         _sealed[key] = weakref.ref(view, lambda _: _sealed.pop(key, None))
         return view
 
     def is_sealed(self, array: Any) -> bool:
-        """Whether that is noted, or it has entries that stand for many."""
+        """Whether the table marks it as read-only, or it has overlapping entries (stride 0)."""
         return id(array) in _sealed or any(
             not stride and n > 1 for stride, n in zip(array.strides, array.shape, strict=True)
         )
@@ -135,30 +135,30 @@ class CuPy:
         return self.assign(array, ..., value)
 
     def assign(self, array: Any, index: Any, value: Any) -> Any:
-        """`array[index] = value`; of an entry that the index names again, the last value stays."""
+        """`array[index] = value`; a repeated entry gets its last value."""
         with array.device:
             array[index] = last_ones(array, index, _value(array, value))
         return array
 
     def accumulate(self, array: Any, index: Any, value: Any) -> Any:
-        """`array[index] += value`, in which entries named more than once receive every value."""
+        """`array[index] += value`; repeated entries get the sum of their values."""
         with array.device:
             accumulate(array, index, fitting(array, index, _value(array, value)))
         return array
 
 
 _OWN = (memory.PooledMemory, memory.Memory, memory.MemoryAsync, memory.ManagedMemory)
-"""Memory that CuPy has allocated; what comes through DLPack, say, is of other kinds."""
+"""The memory type that CuPy allocates; memory from DLPack, for example, has other types."""
 
 _sealed: dict[int, weakref.ref[Any]] = {}
-"""id of a view -> the view, while it lives."""
+"""id of a view -> the view, while it is alive."""
 
 
 def _value(array: Any, value: Any) -> Any:
-    """A value to be written to an array, as an array of its dtype."""
+    """A value to write to an array, as an array of its dtype."""
     if not isinstance(value, cupy.ndarray):
         if value.__class__ not in SCALARS:
-            dominant[array.__class__, value.__class__]  # an error for another library's
+            dominant[array.__class__, value.__class__]  # raises for another library's array
         value = cupy.asarray(value)
     if value.dtype.kind == "c" and array.dtype.kind not in "cb":
         value = value.real
@@ -166,7 +166,7 @@ def _value(array: Any, value: Any) -> Any:
 
 
 def _taken(array: Any) -> Any:
-    """An array of what another library's holds: in its memory, where that is on a GPU."""
+    """Another library's array as a CuPy array; shares its memory if that is on a GPU."""
     shares = getattr(array, "__dlpack_device__", None)
     if shares is not None and shares()[0] == _CUDA:
         return cupy.from_dlpack(array)
@@ -174,7 +174,7 @@ def _taken(array: Any) -> Any:
 
 
 _CUDA = 2
-"""DLPack's number for the memory of NVIDIA's GPUs."""
+"""DLPack's device type of NVIDIA GPUs."""
 
 
 def _on(array: Any, device: Any) -> Any:
@@ -186,7 +186,7 @@ def _on(array: Any, device: Any) -> Any:
 
 
 def _converted(value: Any, like: Any) -> Any:
-    """An array of numbers or sequences, which may have arrays in them."""
+    """An array from numbers or sequences, which can contain arrays."""
     made = cupy.asarray(value)
     if like is None or made.dtype.kind not in "fc" or like.dtype.kind not in "fc":
         return made

@@ -1,4 +1,4 @@
-"""CuPy: writing at positions, where several values may be meant for one entry."""
+"""CuPy: writes at positions, where the index may name an entry more than once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _positions(array: Any, index: Any) -> Any:
 
 
 def fitting(array: Any, index: Any, value: Any) -> Any:
-    """A value without the axes of length 1 that it has in front of those of the entries."""
+    """A value without its leading axes of length 1 that the indexed entries lack."""
     if value.ndim > 1 and value.shape[0] == 1:
         extra = value.ndim - _positions(array, index).ndim
         if extra > 0 and value.shape[:extra] == (1,) * extra:
@@ -32,9 +32,9 @@ def _repeats(index: Any) -> bool:
 
 
 def last_ones(array: Any, index: Any, value: Any) -> Any:
-    """The value for each entry at an index; where one is named again, all its values are the last.
+    """The value for each indexed entry; a repeated entry gets its last value everywhere.
 
-    CuPy writes them in any order, so that they must be the same.
+    CuPy writes repeated entries in any order, so all their values must be equal.
     """
     if not _repeats(index) or not value.ndim:
         return value
@@ -46,7 +46,7 @@ def last_ones(array: Any, index: Any, value: Any) -> Any:
 
 
 _ADDABLE = {numpy.dtype(name) for name in "efdiIQ"}
-"""What a GPU adds to in place, with no other getting in between."""
+"""Dtypes that a GPU can add to in place atomically."""
 
 
 def accumulate(array: Any, index: Any, value: Any) -> None:
@@ -56,7 +56,7 @@ def accumulate(array: Any, index: Any, value: Any) -> None:
         accumulate(array.imag, index, value.imag)
     elif array.dtype in _ADDABLE:
         cupyx.scatter_add(array, index, value)
-    elif array.dtype == numpy.int64:  # the sum of two has the same bits
+    elif array.dtype == numpy.int64:  # the sum has the same bits
         cupyx.scatter_add(array.view(numpy.uint64), index, value.astype(numpy.uint64))
     else:
         wide = array.astype(numpy.int32)

@@ -1,4 +1,4 @@
-"""CuPy: kernels by hand. Names, arguments and meaning are those of `ops`."""
+"""CuPy: special kernels, with the names, arguments and meaning of `ops`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ compat: Any = importlib.import_module("array_api_compat.cupy")
 
 
 def device_of(device: Any) -> Any:
-    """A device of CuPy's: of one, its number, "cuda" (the current one) or "cuda:1".
+    """A CuPy device from a device, its number, "cuda" (the current one) or "cuda:1".
 
-    Raises `ArgumentError` for another.
+    Raises `ArgumentError` for any other value.
     """
     if isinstance(device, Device):
         return device
@@ -38,12 +38,12 @@ def device_of(device: Any) -> Any:
 
 
 def on(device: Any) -> Any:
-    """A context in which arrays are made on a device; for None where they are made anyway."""
+    """A context that creates arrays on a device; None means the current device."""
     return nullcontext() if device is None else device_of(device)
 
 
 def _placed(name: str) -> Callable[..., Any]:
-    """A function that makes arrays, on the device that it is asked for."""
+    """A creation function that accepts a device."""
     function = getattr(compat, name)
 
     def kernel(*args: Any, device: Any = None, **attrs: Any) -> Any:
@@ -71,7 +71,7 @@ def astype(x: Any, dtype: Any, copy: bool | None = True, device: Any = None) -> 
 
 
 def make_complex(re: Any, im: Any) -> Any:
-    """re + i · im, infinite parts too (i · ∞ has a NaN for its real part)."""
+    """re + i · im, also for infinite parts (i · ∞ would have NaN as its real part)."""
     dtype = cupy.result_type(re, im, numpy.complex64)
     out = cupy.empty(numpy.broadcast_shapes(numpy.shape(re), numpy.shape(im)), dtype)
     out.real, out.imag = re, im
@@ -79,7 +79,7 @@ def make_complex(re: Any, im: Any) -> Any:
 
 
 def clip(x: Any, min: Any, max: Any) -> Any:
-    """x between two bounds; the upper one where they cross."""
+    """x limited to [min, max]; max where min > max."""
     if min is not None:
         x = cupy.maximum(x, min)
     return x if max is None else cupy.minimum(x, max)
@@ -91,12 +91,12 @@ def where(condition: Any, x1: Any, x2: Any) -> Any:
 
 
 def logical_not(x: Any) -> Any:
-    """Whether x is 0, of complex numbers too."""
+    """Whether x is 0; also for complex numbers."""
     return x == 0 if x.dtype.kind == "c" else cupy.logical_not(x)
 
 
 def _truth(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A connective, of complex numbers too."""
+    """A logical operation; also for complex numbers."""
 
     def kernel(x1: Any, x2: Any) -> Any:
         return function(*(x != 0 if _is_complex(x) else x for x in (x1, x2)))
@@ -119,17 +119,17 @@ def power(x1: Any, x2: Any) -> Any:
 
 
 def reshape(x: Any, shape: Any, copy: bool | None = None) -> Any:
-    """The method, unless `copy` is asked for."""
+    """Calls the method, unless `copy` is set."""
     return x.reshape(shape) if copy is None else cupy.reshape(x, shape, copy=copy)
 
 
 def pad(x: Any, widths: Any, *, constant_values: Any = 0) -> Any:
-    """x with entries of one value around it."""
+    """x padded with a constant."""
     return cupy.pad(x, widths, mode="constant", constant_values=constant_values)
 
 
 def _together(arrays: Any) -> list[Any]:
-    """Several operands, at least one an array, as arrays."""
+    """Several operands, at least one of them an array, as arrays."""
     if not any(a.__class__ in SCALARS for a in arrays):
         return list(arrays)
     dtype = cupy.result_type(*arrays)
@@ -137,17 +137,17 @@ def _together(arrays: Any) -> list[Any]:
 
 
 def concat(*arrays: Any, axis: int, starts: Any = None) -> Any:
-    """One after the other."""
+    """Concatenates along an axis."""
     return cupy.concatenate(_together(arrays), axis=axis)
 
 
 def stack(*arrays: Any, axis: int) -> Any:
-    """Side by side."""
+    """Stacks along a new axis."""
     return cupy.stack(_together(arrays), axis=axis)
 
 
 def einsum(*operands: Any, subscripts: str) -> Any:
-    """The sum of products; of one operand a copy, not the view that it may be."""
+    """The sum of products; for one operand a copy, never a view."""
     found = cupy.einsum(subscripts, *operands)
     return found.copy() if len(operands) == 1 else found
 
@@ -156,7 +156,7 @@ def einsum(*operands: Any, subscripts: str) -> Any:
 
 
 def isin(x1: Any, x2: Any, *, invert: bool = False) -> Any:
-    """Whether each entry of x1 is among those of x2."""
+    """Whether each entry of x1 is in x2."""
     return cupy.isin(cupy.asarray(x1), cupy.asarray(x2), invert=invert)
 
 

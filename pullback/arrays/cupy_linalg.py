@@ -1,7 +1,7 @@
-"""CuPy: kernels of linear algebra and Fourier transforms, whose failures are told in words.
+"""CuPy: linear algebra and Fourier transforms, with the library's error messages.
 
-CuPy looks at what a factorisation says of itself only when asked to, since that waits for the GPU.
-Here it is asked: a matrix without an inverse is an error, as it is on the CPU.
+CuPy checks the status of a factorization only on request, because this waits for the GPU. These
+kernels request it: a singular matrix is an error, as on the CPU.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .cupy_kernels import compat
 
 
 def _matrices(x: Any, who: str, *, square: bool, argument: str = "x") -> Any:
-    """x, integers as float64, if it is a matrix or a stack of them."""
+    """Checks that x is a matrix or a stack of matrices; converts integers to float64."""
     if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
         kind = "square matrices" if square else "matrices"
         raise ShapeError(
@@ -37,7 +37,7 @@ def _singular(who: str, x: Any) -> SingularMatrixError:
 
 
 def _stacks(a: Any, b: Any) -> tuple[Any, Any]:
-    """Matrices a, and b, of one dtype and along the same leading axes."""
+    """Matrices a and b with a common dtype and common leading axes."""
     dtype = cupy.result_type(a, b)
     lead = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return tuple([
@@ -48,7 +48,7 @@ def _stacks(a: Any, b: Any) -> tuple[Any, Any]:
 def solve(x1: Any, x2: Any) -> Any:
     """The solution of x1 @ x = x2.
 
-    Raises `SingularMatrixError`, and `ShapeError` for what is not square.
+    Raises `SingularMatrixError`, and `ShapeError` unless x1 is square.
     """
     x1 = _matrices(x1, "solve", square=True, argument="x1")
     vector = x2.ndim == 1
@@ -74,7 +74,7 @@ def inv(x: Any) -> Any:
 
 
 def cholesky(x: Any, upper: bool) -> Any:
-    """The triangular factor; raises `SingularMatrixError` where there is none."""
+    """The Cholesky factor; raises `SingularMatrixError` unless x is positive definite."""
     x = _matrices(x, "cholesky", square=True)
     try:
         with cupyx.errstate(linalg="raise"):
@@ -99,7 +99,7 @@ def triangular_solve(a: Any, b: Any, *, lower: bool, unit_diagonal: bool) -> Any
 
 
 def _each(function: Callable[..., Any], x: Any) -> list[Any]:
-    """What a function of one matrix gives for each of a stack."""
+    """The results of a function of one matrix for each matrix of a stack."""
     return [function(matrix) for matrix in x.reshape(-1, *x.shape[-2:])]
 
 
@@ -108,7 +108,7 @@ def _stacked(parts: list[Any], x: Any) -> Any:
 
 
 def expm(x: Any) -> Any:
-    """The exponential of x, matrix by matrix."""
+    """The matrix exponential of x, one matrix at a time."""
     from cupyx.scipy.linalg import expm
 
     x = _matrices(x, "expm", square=True)
@@ -118,7 +118,7 @@ def expm(x: Any) -> Any:
 
 
 def lu(x: Any) -> tuple[Any, ...]:
-    """P, L and U with x = P @ L @ U, matrix by matrix; P real."""
+    """P, L and U with x = P @ L @ U, one matrix at a time; P is real."""
     from cupyx.scipy.linalg import lu
 
     x = _matrices(x, "lu", square=False)
@@ -135,7 +135,7 @@ def lu(x: Any) -> tuple[Any, ...]:
 
 
 def _told(name: str, *, square: bool) -> Callable[..., Any]:
-    """A function of the standard's; what the GPU's library gives up on is a `ConvergenceError`."""
+    """A function of the standard; raises `ConvergenceError` if the GPU library fails."""
     function = getattr(compat.linalg, name)
 
     def kernel(x: Any, **attrs: Any) -> Any:
@@ -157,14 +157,14 @@ _eig = _told("eig", square=True)
 
 
 def eig(x: Any) -> Any:
-    """Eigenvalues and eigenvectors, complex also where all of them are real."""
+    """Eigenvalues and eigenvectors; always complex."""
     w, v = _eig(x)
     dtype = cupy.result_type(w.dtype, numpy.complex64)
     return w.astype(dtype, copy=False), v.astype(dtype, copy=False)
 
 
 def _fourier(name: str) -> Callable[..., Any]:
-    """A Fourier transform, of which CuPy refuses those of no examples."""
+    """A Fourier transform; CuPy itself rejects empty batches."""
     function = getattr(compat.fft, name)
 
     def kernel(x: Any, *, axes: tuple[int, ...], norm: str, n: int | None = None) -> Any:
@@ -190,7 +190,7 @@ _EMPTY = {(True, True): "f", (True, False): "d", (False, True): "F", (False, Fal
 
 
 def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm of vectors; of what has no entries, 0."""
+    """The norm of vectors; 0 for vectors without entries."""
     count = math.prod(x.shape) if axis is None else math.prod([
         x.shape[a] for a in (axis if isinstance(axis, tuple) else (axis,))
     ])

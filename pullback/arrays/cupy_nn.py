@@ -1,6 +1,6 @@
-"""CuPy: kernels of convolutions and pools: windows laid side by side, one matrix product.
+"""CuPy: convolutions and pooling: window views, and one matrix product.
 
-All memory that is written to is new; nothing is looked up on the host.
+Writes only to new memory, and looks nothing up on the host.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _padded(x: Any, windows: Any, fill: Any) -> Any:
 
 
 def _places(outs: _Sizes, windows: Any) -> Iterator[tuple[Any, ...]]:
-    """For each position in the window, the index of its entries into the padded input."""
+    """For each position in the window, the index of its entries in the padded input."""
     for position in itertools.product(*map(range, windows.lengths)):
         starts = [k * apart for k, apart in zip(position, windows.dilation, strict=True)]
         yield (..., *[
@@ -38,7 +38,7 @@ def _windows(x: Any, windows: Any, fill: Any) -> Any:
 
 
 def _unfolded(parts: Any, windows: Any, sizes: _Sizes) -> Any:
-    """The adjoint of `_windows`, with 0 around: each entry added to where it came from."""
+    """The adjoint of `_windows`, for zero padding: adds each entry to its position in the input."""
     whole = [n + sum(ends) for n, ends in zip(sizes, windows.padding, strict=True)]
     total = cupy.zeros((*parts.shape[1:3], *whole), parts.dtype)
     for part, at in zip(parts, _places(parts.shape[3:], windows), strict=True):
@@ -72,28 +72,28 @@ def _rows(y: Any, groups: int) -> Any:
 
 
 def convolution(x: Any, w: Any, windows: Any, groups: int) -> Any:
-    """Each entry of the output is a window of x times w."""
+    """Each entry of the output is the product of w and a window of x."""
     product = cupy.matmul(_matrices(w, groups), _columns(x, windows, groups))
     outs = windows.outs(x.shape[2:])
     return cupy.ascontiguousarray(product.reshape(len(w), len(x), *outs).swapaxes(0, 1))
 
 
 def convolution_weight_adjoint(y: Any, x: Any, windows: Any, groups: int) -> Any:
-    """The transpose of `convolution` in w."""
+    """The transpose of `convolution` with respect to w."""
     columns = _columns(x, windows, groups)
     product = cupy.matmul(_rows(y, groups), columns.swapaxes(1, 2))
     return product.reshape(y.shape[1], x.shape[1] // groups, *windows.lengths)
 
 
 def convolution_input_adjoint(y: Any, w: Any, windows: Any, sizes: _Sizes, groups: int) -> Any:
-    """The transpose of `convolution` in x."""
+    """The transpose of `convolution` with respect to x."""
     n, outs, channels = len(y), y.shape[2:], groups * w.shape[1]
     columns = cupy.matmul(_matrices(w, groups).swapaxes(1, 2), _rows(y, groups))
     parts = columns.reshape(channels, math.prod(windows.lengths), n, *outs)
     return _unfolded(parts.transpose(1, 2, 0, *range(3, parts.ndim)), windows, sizes)
 
 
-# Pools --------------------------------------------------------------------------------------
+# Pooling ------------------------------------------------------------------------------------
 
 
 def sum_pool(x: Any, windows: Any) -> Any:
@@ -102,7 +102,7 @@ def sum_pool(x: Any, windows: Any) -> Any:
 
 
 def sum_pool_adjoint(y: Any, windows: Any, sizes: _Sizes) -> Any:
-    """Each entry of y, added wherever its window lies."""
+    """Adds each entry of y to all positions of its window."""
     parts = cupy.broadcast_to(y, (math.prod(windows.lengths), *y.shape))
     return _unfolded(parts, windows, sizes)
 
@@ -114,20 +114,20 @@ def max_pool(x: Any, windows: Any) -> Any:
 
 
 def _firsts(x: Any, largest: Any, windows: Any) -> Any:
-    """For each position in the window, whether it is the first to hold the maximum."""
+    """For each position in the window, whether it is the first maximum."""
     inside = _windows(cupy.ones(x.shape, bool), windows, False)
-    hit = inside & ~(_windows(x, windows, 0) < largest)  # a NaN's window's first stands for it
+    hit = inside & ~(_windows(x, windows, 0) < largest)  # for NaN, the window's first entry counts
     return hit & (cupy.cumsum(hit, axis=0) == 1)
 
 
 def max_pool_gather(y: Any, x: Any, largest: Any, windows: Any) -> Any:
-    """The entry of y where the first maximum of each window of x is."""
+    """The entry of y at the first maximum of each window of x."""
     taken = cupy.where(_firsts(x, largest, windows), _windows(y, windows, 0), 0)
     return cupy.sum(taken, axis=0, dtype=y.dtype)
 
 
 def max_pool_scatter(y: Any, x: Any, largest: Any, windows: Any) -> Any:
-    """Each entry of y, added where the first maximum of its window is."""
+    """Adds each entry of y at the first maximum of its window."""
     parts = cupy.where(_firsts(x, largest, windows), y, 0).astype(y.dtype, copy=False)
     return _unfolded(parts, windows, x.shape[2:])
 

@@ -1,8 +1,8 @@
-"""CuPy: kernels of special functions: those of `cupyx.scipy.special`, and what follows from them.
+"""CuPy: special functions, from `cupyx.scipy.special` and derived from it.
 
-Of Bessel functions it has the orders 0 and 1. Other whole orders, up to 8, are computed from these
-and by power series; orders that are not known whole numbers are refused, and so are the
-derivatives of the incomplete gamma and beta functions in their parameters.
+It has Bessel functions of the orders 0 and 1 only. Other integer orders up to 8 are computed from
+these and by power series; other orders raise an error, and so do the derivatives of the incomplete
+gamma and beta functions with respect to their parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NAMES = (
     "y1", "zeta",
 )
 _LAST, _TERMS = 8, 20
-"""The last order of a Bessel function; terms of its series, enough up to |x| = order + 1."""
+"""The highest order of a Bessel function; terms of its series, enough up to |x| = order + 1."""
 
 
 def _special(name: str) -> Any:
@@ -31,7 +31,7 @@ def _special(name: str) -> Any:
 
 
 def _later(name: str) -> Callable[..., Any]:
-    """A function of `cupyx.scipy.special`, which is imported at the first call."""
+    """A function of `cupyx.scipy.special`, imported at the first call."""
 
     def kernel(*args: Any) -> Any:
         return _special(name)(*args)
@@ -40,7 +40,7 @@ def _later(name: str) -> Callable[..., Any]:
 
 
 def hazard(x: Any) -> Any:
-    """φ(x) / Φ(x), by the scaled error function, of which neither tail underflows to 0 / 0."""
+    """φ(x) / Φ(x), by the scaled error function, so that no tail becomes 0 / 0."""
     return math.sqrt(2 / math.pi) / _special("erfcx")(x * -math.sqrt(0.5))
 
 
@@ -52,9 +52,9 @@ def polygamma(n: Any, x: Any) -> Any:
 
 
 def _order(v: Any, name: str, least: int = -_LAST) -> int:
-    """A whole order of at most 8, and of at least another.
+    """An integer order between `least` and 8.
 
-    Raises `ArgumentError` for another, and for one that stands in an array of several.
+    Raises `ArgumentError` for other orders, and for arrays of several orders.
     """
     if getattr(v, "size", 1) == 1 and float(v).is_integer() and least <= float(v) <= _LAST:
         return int(v)
@@ -85,7 +85,7 @@ def _series(n: int, x: Any, sign: int) -> Any:
 
 
 def _first_kind(n: int, x: Any, zero: str, one: str, signs: tuple[int, int]) -> Any:
-    """J or I: up to |x| = n + 1 by the series, from there on upwards, which is stable there."""
+    """J or I: the series up to |x| = n + 1, then the upward recurrence, which is stable there."""
     if n < 2:
         return _special(one if n else zero)(x)
     near = abs(x) <= n + 1
@@ -97,7 +97,7 @@ def _first_kind(n: int, x: Any, zero: str, one: str, signs: tuple[int, int]) -> 
 
 
 def _bessel(name: str, scaled: str = "") -> Callable[[Any, Any], Any]:
-    """The Bessel function of a letter, of every whole order that can be had."""
+    """The Bessel function of a letter, for every supported integer order."""
     letter = name[0]
     signs = {"j": (-1, 1), "y": (-1, 1), "i": (1, -1), "k": (1, 1)}[letter]
     function = _first_kind if letter in "ij" else _upwards
@@ -117,7 +117,7 @@ def _floating(x: Any) -> Any:
 
 
 def spherical_jn(n: Any, x: Any) -> Any:
-    """The spherical Bessel function of a whole order, in the dtype of x.
+    """The spherical Bessel function of an integer order, in the dtype of x.
 
     By its power series, and by recurrence, as above:
     https://dlmf.nist.gov/10.53.E1 and https://dlmf.nist.gov/10.51.E1

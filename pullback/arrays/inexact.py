@@ -1,4 +1,4 @@
-"""Which dtypes hold numbers that have derivatives."""
+"""Dtypes that have derivatives: real and complex floating dtypes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 
 class _Inexact(dict[Any, bool]):
-    """dtype of any library -> whether it holds real or complex floating numbers."""
+    """dtype of any library -> whether it is a real or complex floating dtype."""
 
     def __missing__(self, dtype: Any) -> bool:
         kind = getattr(dtype, "kind", None)
-        if kind is None:  # PyTorch's dtypes say it otherwise
+        if kind is None:  # PyTorch's dtypes have other attributes
             found = bool(getattr(dtype, "is_floating_point", False) or dtype.is_complex)
         else:
             found = kind in "fc" or (kind == "V" and "float" in str(dtype))
@@ -22,7 +22,7 @@ inexact_dtypes = _Inexact()
 
 
 def kind_of(dtype: Any) -> str:
-    """NumPy's letter for the kind of a dtype's numbers; "f" of bfloat16, which NumPy calls "V".
+    """NumPy's letter for the kind of a dtype; "f" for bfloat16, which NumPy calls "V".
 
     >>> import numpy
     >>> kind_of(numpy.dtype("float32")), kind_of(numpy.dtype("uint8"))

@@ -1,11 +1,12 @@
-"""JAX: arrays that cannot be written to, and the tracers that stand for them under `jax.jit`.
+"""JAX: immutable arrays, and the tracers that replace them under `jax.jit`.
 
-A tracer is an array here like any other, so what is recorded on tracers is traced: tapes, custom
-gradients and the transformations of this library work inside JAX's, with no glue. Nothing here or
-in the rules asks a tracer for its numbers. Memory is never shared: a write makes another array,
-and `core.inplace` carries it to the tensors that the written one is a view of.
+A tracer is an array here like any other, so operations on tracers are traced: tapes, custom
+gradients and the transformations of this library work inside JAX's, without adapters. Neither this
+file nor any rule reads a tracer's numbers. Arrays never share memory: a write makes a new array,
+and `core.inplace` carries it over to the tensors that are views of the written one.
 
-JAX's own ways are kept: positions out of range are clamped or dropped unless they are Python's
+JAX's own behaviour is kept: out-of-range positions are clamped or dropped unless they are Python
+integers, singular matrices give infinities, and 64 bits become 32 unless `jax_enable_x64` is set.
 integers, singular matrices give infinities, and 64 bits are 32 unless `jax_enable_x64` is set.
 """
 
@@ -26,19 +27,19 @@ _NARROW = (numpy.dtype("float16"), numpy.dtype(jnp.bfloat16))
 
 
 def einsum(*operands: Any, subscripts: str) -> Any:
-    """Subscripts first, as everywhere else."""
+    """Takes the subscripts first, as for every library."""
     return jnp.einsum(subscripts, *operands)
 
 
 def make_complex(re: Any, im: Any) -> Any:
-    """re + i · im, infinite parts too (i · ∞ has a NaN for its real part)."""
+    """re + i · im, also for infinite parts (i · ∞ would have NaN as its real part)."""
     dtype = jnp.finfo(jnp.result_type(re, im, numpy.complex64)).dtype
     re, im = jnp.broadcast_arrays(re, im)
     return lax.complex(re.astype(dtype), im.astype(dtype))
 
 
 def permute_dims(x: Any, axes: Any) -> Any:
-    """The axes in another order; negative ones are counted from the end."""
+    """The axes in another order; negative axes count from the end."""
     return jnp.permute_dims(x, tuple([axis % x.ndim for axis in axes]))
 
 
@@ -56,7 +57,7 @@ def _at(array: Any, index: Any) -> Any:
 
 
 def _fitting(array: Any, index: Any, value: Any) -> Any:
-    """A value in an array's dtype, without axes of length 1 that the entries at an index lack."""
+    """A value in the dtype of an array, without axes of length 1 that the indexed entries lack."""
     value = jnp.asarray(value)
     if value.ndim > 1 and value.shape[0] == 1:
         extra = value.ndim - array[index].ndim
@@ -66,9 +67,9 @@ def _fitting(array: Any, index: Any, value: Any) -> Any:
 
 
 def _last_stay(array: Any, index: Any, value: Any) -> Any:
-    """A value in which those for one entry are all the last of them.
+    """A value in which a repeated entry has its last value everywhere.
 
-    For entries that an index names again, JAX leaves it open which value stays.
+    For repeated entries of an index, JAX does not define which value remains.
     """
     parts = index if index.__class__ is tuple else (index,)
     if not any(getattr(p, "ndim", 0) and p.dtype != numpy.dtype("bool") for p in parts):
@@ -81,7 +82,7 @@ def _last_stay(array: Any, index: Any, value: Any) -> Any:
 
 
 def check_index(x: Any, index: Any) -> None:
-    """Raise an `IndexError` for an integer out of range, for which JAX takes the last entry."""
+    """Raises an `IndexError` for an integer out of range; JAX would take the last entry."""
     shape = x.shape
     parts = index if index.__class__ is tuple else (index,)
     if int not in map(type, parts):
@@ -99,7 +100,7 @@ def check_index(x: Any, index: Any) -> None:
 
 
 def _used(part: Any) -> int:
-    """How many axes a part of an index takes."""
+    """The number of axes that a part of an index uses."""
     if part is None or part is Ellipsis or isinstance(part, bool):
         return 0
     return len(part.shape) if getattr(part, "dtype", None) == numpy.dtype("bool") else 1
@@ -108,7 +109,7 @@ def _used(part: Any) -> int:
 # The adapter ------------------------------------------------------------------------------
 
 def searchsorted(x1: Any, x2: Any, side: str) -> Any:
-    """Positions in the default integer, which they have everywhere else."""
+    """Positions in the default integer dtype, as for every library."""
     return jnp.searchsorted(x1, x2, side=side).astype(int)
 
 
@@ -129,29 +130,29 @@ class JAX:
     checks: ClassVar = {"getitem": check_index}
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
-        """The functions of `jax.numpy` serve, but for a few that it has not."""
+        """The kernels that `jax.numpy` lacks, or None."""
         return _KERNELS.get(name)
 
     def finished(self, name: str, cls: type, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        """With half precision in float32 where JAX has none."""
+        """Computes half precision in float32 where JAX has no kernel for it."""
         if name not in WIDE:
             return kernel
         return widened_kernel(kernel, _NARROW, jnp.astype, numpy.dtype("float32"))
 
     def rank(self, cls: type) -> int:
-        """One kind: every function takes arrays and tracers together."""
+        """Constant: every function takes arrays and tracers together."""
         return 0
 
     def owner(self, array: Any) -> None:
-        """Nobody's: what cannot be written to need not be watched."""
+        """None: immutable arrays need no version tracking."""
         return None
 
     def known(self, array: Any) -> Any:
-        """The numbers as a NumPy array; None of a tracer, which has none yet."""
+        """The numbers as a NumPy array; None for a tracer, which has none yet."""
         return None if isinstance(array, jax.core.Tracer) else numpy.asarray(array)
 
     def dtype(self, dtype: Any) -> Any:
-        """NumPy's, which are JAX's."""
+        """NumPy's dtypes, which JAX shares."""
         return None if dtype is None else numpy.dtype(dtype)
 
     def numpy(self, array: Any) -> Any:
@@ -159,7 +160,7 @@ class JAX:
         return numpy.asarray(array)
 
     def place(self, array: Any, device: Any = None) -> Any:
-        """An array of one of any library, on a device of JAX's or a name, as "cpu" or "cuda:1"."""
+        """An array from any library, on a JAX device or a name such as "cpu" or "cuda:1"."""
         made = self.asarray(array)
         if isinstance(device, str):
             kind, _, number = device.partition(":")
@@ -173,13 +174,13 @@ class JAX:
         return jnp.asarray(value, dtype)
 
     def adopt(self, array: Any) -> Any:
-        """As it is."""
+        """The array unchanged."""
         return array
 
     plain = own = copy = sealed = adopt
 
     def is_sealed(self, array: Any) -> bool:
-        """No: a write is possible, and makes another array."""
+        """False: a write is possible, and makes a new array."""
         return False
 
     def zeros(self, shape: tuple[int, ...], dtype: Any, like: Any = None) -> Any:
@@ -187,16 +188,16 @@ class JAX:
         return jnp.zeros(shape, dtype)
 
     def write(self, array: Any, value: Any) -> Any:
-        """The value in the space of the array."""
+        """The value in the shape and dtype of the array."""
         return jnp.broadcast_to(jnp.asarray(value, array.dtype), array.shape)
 
     def assign(self, array: Any, index: Any, value: Any) -> Any:
-        """Another array, in which the entries at an index are the value's, the last for each."""
+        """A new array with the value at an index; a repeated entry gets its last value."""
         value = _last_stay(array, index, _fitting(array, index, value))
         return _at(array, index).set(value)
 
     def accumulate(self, array: Any, index: Any, value: Any) -> Any:
-        """Another array; entries that are named more than once receive every value."""
+        """A new array; repeated entries get the sum of their values."""
         return _at(array, index).add(_fitting(array, index, value))
 
 

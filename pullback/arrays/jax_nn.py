@@ -1,6 +1,6 @@
-"""JAX: kernels of convolutions and pools, by XLA's own; their adjoints by JAX's transposition.
+"""JAX: convolutions and pooling by XLA; their adjoints by JAX's transposition.
 
-A pool's windows are laid side by side as slices, one for each position in the window.
+The windows of a pool are slices, one per position in the window, stacked on a new axis.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ _Sizes = tuple[int, ...]
 
 
 def _transposed(linear: Callable[[Any], Any], shape: _Sizes, g: Any) -> Any:
-    """The transpose of a linear function of arrays of a shape, at g."""
+    """The transpose of a linear function of arrays of a shape, applied to g."""
     (found,) = jax.linear_transpose(linear, jax.ShapeDtypeStruct(shape, g.dtype))(g)
     return found
 
 
 def _together(*arrays: Any) -> tuple[Any, ...]:
-    """The arrays in the dtype that they have together."""
+    """The arrays in their common dtype."""
     dtype = jnp.result_type(*arrays)
     return tuple([a.astype(dtype) for a in arrays])
 
 
 def convolution(x: Any, w: Any, windows: Any, groups: int) -> Any:
-    """Each entry of the output is a window of x times w."""
+    """Each entry of the output is the product of w and a window of x."""
     x, w = _together(x, w)
     return lax.conv_general_dilated(
         x, w, windows.strides, windows.padding, rhs_dilation=windows.dilation,
@@ -38,14 +38,14 @@ def convolution(x: Any, w: Any, windows: Any, groups: int) -> Any:
 
 
 def convolution_input_adjoint(y: Any, w: Any, windows: Any, sizes: _Sizes, groups: int) -> Any:
-    """The transpose of `convolution` in x."""
+    """The transpose of `convolution` with respect to x."""
     y, w = _together(y, w)
     shape = (y.shape[0], w.shape[1] * groups, *sizes)
     return _transposed(lambda x: convolution(x, w, windows, groups), shape, y)
 
 
 def convolution_weight_adjoint(y: Any, x: Any, windows: Any, groups: int) -> Any:
-    """The transpose of `convolution` in w."""
+    """The transpose of `convolution` with respect to w."""
     y, x = _together(y, x)
     shape = (y.shape[1], x.shape[1] // groups, *windows.lengths)
     return _transposed(lambda w: convolution(x, w, windows, groups), shape, y)
@@ -72,7 +72,7 @@ def sum_pool(x: Any, windows: Any) -> Any:
 
 
 def sum_pool_adjoint(y: Any, windows: Any, sizes: _Sizes) -> Any:
-    """Each entry of y, added wherever its window lies."""
+    """Adds each entry of y to all positions of its window."""
     return _transposed(lambda x: sum_pool(x, windows), (*y.shape[:2], *sizes), y)
 
 
@@ -83,19 +83,19 @@ def max_pool(x: Any, windows: Any) -> Any:
 
 
 def _firsts(x: Any, largest: Any, windows: Any) -> Any:
-    """For each position in the window, whether it is the first to hold the maximum."""
+    """For each position in the window, whether it is the first maximum."""
     inside = _windows(jnp.ones(x.shape, bool), windows, False)
-    hit = inside & ~(_windows(x, windows, 0) < largest)  # a NaN's window's first stands for it
+    hit = inside & ~(_windows(x, windows, 0) < largest)  # for NaN, the window's first entry counts
     return hit & (jnp.cumsum(hit, axis=0) == 1)
 
 
 def max_pool_gather(y: Any, x: Any, largest: Any, windows: Any) -> Any:
-    """The entry of y where the first maximum of each window of x is."""
+    """The entry of y at the first maximum of each window of x."""
     return _picked(y, _firsts(x, largest, windows), windows)
 
 
 def max_pool_scatter(y: Any, x: Any, largest: Any, windows: Any) -> Any:
-    """Each entry of y, added where the first maximum of its window is."""
+    """Adds each entry of y at the first maximum of its window."""
     first = _firsts(x, largest, windows)
     return _transposed(lambda h: _picked(h, first, windows), x.shape, y)
 

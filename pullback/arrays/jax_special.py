@@ -1,9 +1,9 @@
-"""JAX: kernels of special functions and of linear algebra that `jax.numpy` has not.
+"""JAX: special functions and linear algebra that `jax.numpy` lacks.
 
-JAX has few Bessel functions, and no derivative of the incomplete beta function in its parameters.
-These are SciPy's, and those of `numpy_incomplete`, computed on the host: while a function is traced
-as a `jax.pure_callback`, which runs under `jax.jit`, `jax.vmap` and `jax.shard_map`, at the price
-of a call back to Python. JAX cannot differentiate through it; this library's rules can.
+JAX has few Bessel functions, and no derivative of the incomplete beta function with respect to its
+parameters. These kernels are SciPy's, and those of `numpy_incomplete`, computed on the host: while
+a function is traced, by a `jax.pure_callback`, which works under `jax.jit`, `jax.vmap` and
+`jax.shard_map` but calls Python. JAX cannot differentiate through it; this library's rules can.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from . import adapters
 
 
 def erfcinv(x: Any) -> Any:
-    """The inverse of erfc, by that of the normal distribution function, exact in both tails."""
+    """The inverse of erfc, by the inverse normal distribution function; exact in both tails."""
     return special.ndtri(x / 2) * -math.sqrt(0.5)
 
 
 def hazard(x: Any) -> Any:
-    """φ(x) / Φ(x), by logarithms, of which neither underflows."""
+    """φ(x) / Φ(x), by logarithms, so that neither underflows."""
     return jnp.exp(x * x * -0.5 - special.log_ndtr(x)) / math.sqrt(2 * math.pi)
 
 
 def gammainc_by_a(a: Any, x: Any) -> Any:
-    """The derivative of gammainc in a."""
+    """The derivative of gammainc with respect to a."""
     dtype = jnp.result_type(a, x, jnp.float32)
     a, x = jnp.broadcast_arrays(a, x)
     return lax.igamma_grad_a(a.astype(dtype), x.astype(dtype))
@@ -55,7 +55,7 @@ def by_numpy(name: str) -> Callable[..., Any]:
 
 
 def _on_host(kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
-    """A kernel from arrays to NumPy's of a dtype, quiet about what is infinite or NaN."""
+    """A kernel from arrays to NumPy arrays of a dtype; hides warnings about infinity and NaN."""
 
     def host(*args: Any) -> Any:
         with numpy.errstate(all="ignore"):
@@ -65,7 +65,7 @@ def _on_host(kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
 
 
 def spherical_jn(n: Any, x: Any) -> Any:
-    """The spherical Bessel function: for a known whole order in JAX, else on the host."""
+    """The spherical Bessel function: in JAX for a known integer order, else on the host."""
     order = None if isinstance(n, jax.core.Tracer) else numpy.asarray(n)
     if order is None or order.ndim or order < 0 or order > _LAST:
         return _spherical_on_host(n, x)
@@ -74,7 +74,7 @@ def spherical_jn(n: Any, x: Any) -> Any:
 
 
 def _spherical(n: int, x: Any) -> Any:
-    """Up to |x| = n + 1 by its power series, from there on by recurrence from the orders 0 and 1.
+    """Power series up to |x| = n + 1, above it recurrence from the orders 0 and 1.
 
     https://dlmf.nist.gov/10.53 and https://dlmf.nist.gov/10.51
     """
@@ -91,7 +91,7 @@ def _spherical(n: int, x: Any) -> Any:
 
 
 def lu(x: Any) -> tuple[Any, Any, Any]:
-    """P, L and U of P @ L @ U = x, of stacks too."""
+    """P, L and U with P @ L @ U = x; also for stacks."""
     packed, _, order = lax.linalg.lu(x)
     rows, k = x.shape[-2], min(x.shape[-2:])
     low = jnp.tril(packed[..., :k], -1) + jnp.eye(rows, k, dtype=x.dtype)
@@ -99,7 +99,7 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
     return p.astype(jnp.finfo(x.dtype).dtype), low, jnp.triu(packed[..., :k, :])
 
 
-_LAST, _TERMS = 8, 12  # the last order that is computed in JAX, and the terms of order 0
+_LAST, _TERMS = 8, 12  # the highest order computed in JAX, and the number of terms for order 0
 _ON_HOST = (
     "betainc_by_a", "betainc_by_b", "iv", "ive", "j0", "j1", "jv", "k0", "k0e", "k1", "k1e", "kv",
     "kve", "y0", "y1", "yv",

@@ -1,4 +1,4 @@
-"""What every library's kernels of linear algebra check, and how they tell what has no answer."""
+"""Checks and errors that all libraries' linear algebra kernels share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..errors import ConvergenceError, ShapeError, SingularMatrixError
 
 
 def check_matrices(shape: Any, who: str, *, square: bool = False, argument: str = "x") -> None:
-    """Raise a `ShapeError` for a shape that is not of a matrix or a stack of them.
+    """Raises a `ShapeError` unless a shape is that of a matrix or a stack of matrices.
 
     >>> check_matrices((2, 3, 3), "inv", square=True)
     """
@@ -21,7 +21,7 @@ def check_matrices(shape: Any, who: str, *, square: bool = False, argument: str 
 
 
 def check_right_side(rows: int, shape: Any, who: str, argument: str) -> None:
-    """Raise a `ShapeError` for right sides that have not as many entries as matrices have rows.
+    """Raises a `ShapeError` for right-hand sides without as many rows as the matrices.
 
     >>> check_right_side(3, (4, 3, 1), "solve", "x2")
     """
@@ -34,7 +34,7 @@ def check_right_side(rows: int, shape: Any, who: str, argument: str) -> None:
 
 
 def singular(who: str, shape: Any) -> SingularMatrixError:
-    """The error for a matrix that has no inverse.
+    """The error for a singular matrix.
 
     >>> str(singular("inv", (2, 2))).splitlines()[0]
     '`inv`'
@@ -46,7 +46,7 @@ def singular(who: str, shape: Any) -> SingularMatrixError:
 
 
 def indefinite(shape: Any) -> SingularMatrixError:
-    """The error for a matrix that has no Cholesky factor.
+    """The error for a matrix without a Cholesky factor.
 
     >>> str(indefinite((2, 2))).splitlines()[0]
     '`cholesky`'
@@ -58,10 +58,10 @@ def indefinite(shape: Any) -> SingularMatrixError:
 
 
 def diverged(who: str, finite: bool, text: str) -> ConvergenceError:
-    """The error for a matrix of which a library gives up to find the values.
+    """The error for a matrix decomposition that did not converge.
 
-    finite   whether all entries are, for else that is the reason
-    text     what the library said
+    finite   whether all entries are finite; if not, that is the reported reason
+    text     the library's message
 
     >>> str(diverged("svd", False, "")).splitlines()[2]
     '  got:      entries that are NaN or infinite'

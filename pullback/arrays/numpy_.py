@@ -1,4 +1,4 @@
-"""NumPy: its main namespace is the standard's, so almost nothing is to be said."""
+"""NumPy: implements the Array API standard itself, so this adapter adds little."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from . import (
 )
 
 _SCALAR_KERNELS: dict[str, Callable[..., Any]] = {
-    # On NumPy's scalars the operators are 10 x quicker than the ufuncs.
+    # On NumPy scalars the operators are 10 x faster than the ufuncs.
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
@@ -31,7 +31,7 @@ _SCALAR_KERNELS: dict[str, Callable[..., Any]] = {
 
 
 _LARGE = 1 << 19
-"""From this many bytes on, memory is used again (`numpy_large`)."""
+"""From this many bytes on, memory is pooled (`numpy_large`)."""
 
 
 @numpy.errstate(invalid="raise", divide="ignore")
@@ -40,9 +40,9 @@ def _checked_quotient(x1: Any, x2: Any) -> Any:
 
 
 def quotient(x1: Any, x2: Any) -> Any:
-    """x1 / x2, and 0 where both are 0: a look for zeros while that is cheap, else a try.
+    """x1 / x2, and 0 where both are 0: checks for zeros if that is cheap, else tries.
 
-    An infinite derivative is an answer like another: other quotients by 0 do not warn.
+    Infinite derivatives are valid results: other divisions by 0 do not warn.
     """
     if not getattr(x2, "shape", ()):
         if x2:
@@ -57,19 +57,19 @@ def quotient(x1: Any, x2: Any) -> Any:
 
 
 def power(x1: Any, x2: Any) -> Any:
-    """x1 ** x2, by the operator, which is quick for 2, 1/2 and -1; NumPy is slow for cubes."""
+    """x1 ** x2, by the operator, which is fast for 2, 1/2 and -1; NumPy is slow for cubes."""
     if x2.__class__ in (int, float) and x2 == 3 and x1.dtype.kind in "fc":
         return x1 * x1 * x1
     return x1**x2
 
 
 def rounded(x: Any) -> Any:
-    """The nearest whole numbers: `numpy.round` is a slow way to `numpy.rint`, for floats."""
+    """The nearest integers: for floats, `numpy.rint` is faster than `numpy.round`."""
     return numpy.rint(x) if x.dtype.kind in "fc" else numpy.round(x)
 
 
 def make_complex(re: Any, im: Any) -> Any:
-    """re + i · im, infinite parts too (i · ∞ has a NaN for its real part)."""
+    """re + i · im, also for infinite parts (i · ∞ would have NaN as its real part)."""
     dtype = numpy.result_type(re, im, numpy.complex64)
     out = numpy.empty(numpy.broadcast_shapes(numpy.shape(re), numpy.shape(im)), dtype)
     out.real, out.imag = re, im
@@ -77,7 +77,7 @@ def make_complex(re: Any, im: Any) -> Any:
 
 
 def einsum(*operands: Any, subscripts: str) -> Any:
-    """By matrix products (BLAS) where the work outweighs looking for them, some 15 µs."""
+    """By matrix products (BLAS) if the work outweighs the search for them, about 15 µs."""
     before, _, out = subscripts.partition("->")
     lengths: dict[str, int] = {}
     for term, x in zip(before.split(","), operands, strict=True):
@@ -85,11 +85,11 @@ def einsum(*operands: Any, subscripts: str) -> Any:
             lengths[letter] = max(n, lengths.get(letter, 1))
     many = len(operands) > 1 and len(lengths) > len(out) and math.prod(lengths.values()) > 20_000
     found = numpy.einsum(subscripts, *operands, optimize=many)
-    return numpy.array(found) if len(operands) == 1 else found  # of one operand it may be a view
+    return numpy.array(found) if len(operands) == 1 else found  # one operand can give a view
 
 
 def product(x1: Any, x2: Any) -> Any:
-    """The matrix product; a large one in memory that is used again."""
+    """The matrix product; a large result uses pooled memory."""
     matrices = x1.ndim == 2 and getattr(x2, "ndim", 0) == 2
     if matrices and x1.shape[0] * x2.shape[1] * x1.itemsize >= _LARGE:
         from .numpy_large import product
@@ -112,13 +112,13 @@ FILES = {
         "gate logsumexp max_pool max_pool_gather max_pool_scatter normalise relu sigmoid softmax "
         "sum_pool sum_pool_adjoint where",
 }
-"""Files of kernels, each of which is loaded when one of its kernels is first used."""
+"""Files of kernels; each is imported when one of its kernels is first used."""
 
 _FILE_OF = {name: file for file, names in FILES.items() for name in names.split()}
 
 
 def kernels_in(file: str) -> dict[str, Callable[..., Any]]:
-    """The kernels of a file beside this one."""
+    """The kernels of a file in this folder."""
     found: dict[str, Callable[..., Any]] = importlib.import_module(f"{__package__}.{file}").KERNELS
     return found
 
@@ -135,7 +135,7 @@ class NumPy:
     isdtype = staticmethod(numpy_narrow.isdtype)
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
-        """NumPy's own functions serve, but for scalars and for what is in `numpy_nn`."""
+        """NumPy's own function, except for scalars and for the kernels in `numpy_nn` and others."""
         if name in _LAZY:
             return getattr(importlib.import_module(_LAZY[name]), name)
         if issubclass(cls, numpy.generic) and name in _SCALAR_KERNELS:
@@ -145,14 +145,14 @@ class NumPy:
 
             if name in numpy_large.KERNELS:
                 return numpy_large.KERNELS[name]
-        if not issubclass(cls, (numpy.ndarray, numpy.generic)):  # one of Python's numbers
+        if not issubclass(cls, (numpy.ndarray, numpy.generic)):  # a Python number
             return None
         if name in _FILE_OF:
             return kernels_in(_FILE_OF[name])[name]
         return _KERNELS.get(name)
 
     def rank(self, cls: type) -> int:
-        """Narrow and large arrays before arrays before scalars before Python's numbers."""
+        """Narrow and large arrays before arrays before scalars before Python numbers."""
         if issubclass(cls, numpy.ndarray):
             if cls is numpy_narrow.Narrow:
                 return 4
@@ -168,32 +168,32 @@ class NumPy:
         return numpy.asarray(array)
 
     def place(self, array: Any, device: Any = None) -> Any:
-        """A NumPy array of one of any library."""
+        """A NumPy array from any library's array."""
         if device not in (None, "cpu"):
             raise ArgumentError("to_device of a NumPy array", '"cpu"', repr(device))
         return adapters[array.__class__].numpy(array)
 
     def adopt(self, array: Any) -> Any:
-        """A large array as the kind whose results are pooled and threaded; a narrow one as its own.
+        """A large array as the type with pooled, threaded results; a narrow array as its own type.
 
-        Others as they are.
+        Returns other arrays unchanged.
         """
         if array.dtype.itemsize == 2 and numpy_narrow.is_narrow(array.dtype):
             return numpy_narrow.fitted(array)
         if array.__class__ is numpy.ndarray and array.nbytes >= _LARGE:
-            from .numpy_large import adopt  # loads what threads need
+            from .numpy_large import adopt  # needs threads, so it is imported on first use
 
             return adopt(array)
         return array
 
     def plain(self, array: Any) -> Any:
-        """The array as NumPy's own kind, sharing its memory."""
+        """The array as a plain ndarray, sharing its memory."""
         if array.__class__ is numpy.ndarray or not isinstance(array, numpy.ndarray):
             return array
         return array.view(numpy.ndarray)
 
     def unpooled(self) -> None:
-        """Let go of idle memory, so that what is taken next is seen by tracemalloc."""
+        """Frees idle memory, so that tracemalloc sees the next allocations."""
         from .numpy_large import POOL
 
         POOL.clear()
@@ -214,7 +214,7 @@ class NumPy:
         return numpy_narrow.fitted(made) if numpy_narrow.is_narrow(made.dtype) else made
 
     def own(self, array: Any) -> Any:
-        """The array, unless it is a view (which broadcasting makes read-only) or a scalar."""
+        """The array, or a copy if it is a view (broadcasting makes it read-only) or a scalar."""
         if isinstance(array, numpy.ndarray):
             if array.base is None:
                 return array
@@ -226,7 +226,7 @@ class NumPy:
         return self.copy(array)
 
     def copy(self, array: Any) -> Any:
-        """A contiguous copy; of a large array in memory that is used again."""
+        """A contiguous copy; a large one in pooled memory."""
         narrow = array.__class__ is numpy_narrow.Narrow
         if isinstance(array, numpy.ndarray) and not narrow and array.nbytes >= _LARGE:
             from .numpy_large import copy
@@ -235,7 +235,7 @@ class NumPy:
         return numpy.array(array, subok=True)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any, like: Any = None) -> Any:
-        """Zeros; large ones in memory that is used again."""
+        """Zeros; large ones in pooled memory."""
         dtype = numpy.dtype(dtype)
         if numpy_narrow.is_narrow(dtype):
             return numpy_narrow.fitted(numpy.zeros(shape, dtype))
@@ -252,11 +252,11 @@ class NumPy:
         return view
 
     def is_sealed(self, array: Any) -> bool:
-        """Whether nobody can write through this view."""
+        """Whether this view is read-only."""
         return isinstance(array, numpy.ndarray) and not array.flags.writeable
 
     def lock(self, array: Any) -> list[Any]:
-        """The arrays to be made read-only so that nobody writes to this one's memory by them."""
+        """The arrays to make read-only so that no one can write to this array's memory."""
         chain = []
         while isinstance(array, numpy.ndarray):
             chain.append(array)
@@ -268,22 +268,22 @@ class NumPy:
         return self.assign(array, ..., value)
 
     def assign(self, array: Any, index: Any, value: Any) -> Any:
-        """`array[index] = value`; a scalar becomes an array that can be written."""
+        """`array[index] = value`; a scalar becomes a writable array."""
         if not isinstance(array, numpy.ndarray):
             array = numpy.array(array)
         array[index] = value
         return array
 
     def accumulate(self, array: Any, index: Any, value: Any) -> Any:
-        """`array[index] += value`, in which entries named more than once receive every value."""
+        """`array[index] += value`; repeated entries get the sum of their values."""
         if not isinstance(array, numpy.ndarray):
             array = numpy.array(array)
         value = numpy.asarray(value).astype(array.dtype, copy=False)
         if not array.flags.c_contiguous:
-            # Given fewer axes than the index has, NumPy 2.4 leaves some of the sums out.
+            # If the value has fewer axes than the index, NumPy 2.4 misses some of the sums.
             numpy.add.at(array, index, numpy.broadcast_to(value, array[index].shape))
             return array
-        # On flat positions `add.at` is 5 x quicker than on rows.
+        # On flat positions `add.at` is 5 x faster than on rows.
         parts = index if isinstance(index, tuple) else (index,)
         if 0 < len(parts) <= array.ndim and all(
             isinstance(p, numpy.ndarray) and p.dtype.kind == "i" for p in parts

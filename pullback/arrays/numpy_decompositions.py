@@ -1,4 +1,4 @@
-"""NumPy: kernels of matrix decompositions, whose failures are told in the library's words."""
+"""NumPy: matrix decompositions, with the library's error messages."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .matrices import check_matrices, diverged, indefinite
 
 
 def _floats(x: Any, name: str, *, square: bool = False) -> Any:
-    """x as a plain array of floating numbers, if it is a matrix or a stack of them."""
+    """x as a plain array of floats; checks that it is a matrix or a stack of matrices."""
     check_matrices(numpy.shape(x), name, square=square)
     x = numpy.asarray(x)
     return x if x.dtype.kind in "fc" else x.astype(numpy.float64)
 
 
 def _told(name: str, *, square: bool = False, finite: bool = False) -> Callable[..., Any]:
-    """NumPy's function of a name; what LAPACK gives up on is a `ConvergenceError`.
+    """NumPy's function of this name; raises `ConvergenceError` if LAPACK fails.
 
-    finite   infinities are not handed on: of singular values, LAPACK may never come back
+    finite   reject infinities: LAPACK may never return from their singular values
     """
     function = getattr(numpy.linalg, name)
 
@@ -40,14 +40,14 @@ _eig = _told("eig", square=True)
 
 
 def eig(x: Any) -> Any:
-    """Eigenvalues and eigenvectors, complex also where all of them are real."""
+    """Eigenvalues and eigenvectors; always complex."""
     w, v = _eig(x)
     dtype = numpy.result_type(w.dtype, numpy.complex64)
     return w.astype(dtype, copy=False), v.astype(dtype, copy=False)
 
 
 def cholesky(x: Any, upper: bool) -> Any:
-    """The triangular factor; raises `SingularMatrixError` where there is none."""
+    """The Cholesky factor; raises `SingularMatrixError` unless x is positive definite."""
     x = _floats(x, "cholesky", square=True)
     try:
         return numpy.linalg.cholesky(x, upper=upper)
@@ -56,12 +56,12 @@ def cholesky(x: Any, upper: bool) -> Any:
 
 
 def lu(x: Any) -> Any:
-    """P, L and U with x = P @ L @ U, by SciPy; P real and of the precision of x."""
+    """P, L and U with x = P @ L @ U, by SciPy; P is real, in the precision of x."""
     from scipy.linalg import lu as factored
 
     x = _floats(x, "lu")
     *stack, m, n = x.shape
-    if not x.size:  # of which SciPy makes matrices of other shapes
+    if not x.size:  # SciPy returns other shapes for empty matrices
         k = min(m, n)
         return tuple([
             numpy.array(numpy.broadcast_to(numpy.eye(*shape, dtype=dtype), (*stack, *shape)))

@@ -1,15 +1,15 @@
-"""NumPy: derivatives of the incomplete gamma and beta functions in their parameters.
+"""NumPy: derivatives of the incomplete gamma and beta functions w.r.t. their parameters.
 
-Both are the integral of a density below x, and the derivative in a is the same integral with the
-weight ln t - its mean, which changes its sign once. Outwards from x, away from that point, the
-integrand has one sign, so that nothing cancels; since the whole integral is 0, the part on either
-side of x is the answer, or minus the answer.
+Both functions are the integral of a density below x; the derivative with respect to a is the same
+integral with the weight ln t - its mean, which changes sign once. On the side of x away from that
+point the integrand has one sign, so nothing cancels; since the whole integral is 0, the integral
+over either side of x is the result, up to its sign.
 
-In the logarithm of t (for beta: in its logit) the density is log-concave and analytic in a strip.
-Outwards from x it is integrated by Gauss-Legendre to where it has fallen by e⁻³⁸, in two pieces
-that meet where it bends, and from about t = e⁻⁴⁰ on in closed form: it is an exponential there.
-Relative accuracy: some 1e-13 for gamma and 1e-12 for beta, for parameters up to 1e3, from where
-it falls as they grow, as that of the density does.
+As a function of ln t (for beta: of the logit of t) the density is log-concave and analytic in a
+strip. Gauss-Legendre quadrature integrates outwards from x to where the density has fallen by e⁻³⁸,
+in two pieces that meet at its bend; beyond about t = e⁻⁴⁰ it is an exponential, in closed form.
+Relative accuracy: about 1e-13 for gamma and 1e-12 for beta, for parameters up to 1e3; beyond, it
+decreases as the accuracy of the density does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numpy import exp, expm1, log, log1p, maximum, minimum
 
 _FALL, _FAR = 38.0, 40.0
 _STEPS, _POINTS = 24, 48
-_TINY = 1e-30  # stands for a parameter of 0, where the derivative has a limit
+_TINY = 1e-30  # replaces a parameter of 0, where the derivative has a limit
 
 
 def gammainc_by_a(a: Any, x: Any) -> Any:
@@ -51,7 +51,7 @@ def _in_beta(a: Any, b: Any, x: Any) -> Any:
 def _where_inside(
     slope: Callable[..., Any], args: tuple[Any, ...], inside: Callable[..., Any]
 ) -> Any:
-    """The slope, in float64, at finite points inside; 0 at the ends and NaN beyond them."""
+    """The derivative in float64 at finite points inside; 0 at the ends and NaN outside."""
     dtype = numpy.result_type(*args)
     wide = numpy.broadcast_arrays(*(numpy.asarray(a, numpy.float64) for a in args))
     finite = functools.reduce(numpy.logical_and, [numpy.isfinite(a) for a in wide])
@@ -61,7 +61,7 @@ def _where_inside(
     wrong = functools.reduce(numpy.logical_or, [(a < 0) | numpy.isnan(a) for a in parameters])
     top = numpy.inf if len(parameters) == 1 else 1.0
     out[wrong | ~((x >= 0) & (x <= top))] = numpy.nan
-    with numpy.errstate(all="ignore"):  # far out a density of 0 meets an infinite weight
+    with numpy.errstate(all="ignore"):  # in the tails, a zero density meets an infinite weight
         found = slope(*(maximum(a[use], _TINY) for a in parameters), x[use])
     out[use] = numpy.where(numpy.isnan(found), 0, found)
     return out.astype(dtype if dtype.kind == "f" else numpy.float64)[()]
@@ -73,7 +73,7 @@ def _where_inside(
 def _gamma_slope(a: Any, x: Any) -> Any:
     from scipy.special import digamma
 
-    above = log(x) - digamma(a)  # the weight, ln t less its mean, at t = x
+    above = log(x) - digamma(a)  # the weight, ln t minus its mean, at t = x
     up = (above > 0) & (x > math.exp(-_FAR))
     sign = numpy.where(up, 1.0, -1.0)
 
@@ -105,19 +105,19 @@ def _gamma_density(a: Any, x: Any) -> Any:
 
 
 def _beta_slope(a: Any, b: Any, x: Any, y: Any = None) -> Any:
-    """The derivative in a; y is 1 - x, handed in where that would lose digits."""
+    """The derivative w.r.t. a; y is 1 - x, passed in if computing it would lose digits."""
     from scipy.special import betaln
 
     y = 1 - x if y is None else y
     log_x = numpy.where(x > 0.5, log1p(-minimum(y, 0.5)), log(x))
     log_y = numpy.where(y > 0.5, log1p(-minimum(x, 0.5)), log(y))
     above = log_x + _ascent(a, b)
-    low = -_FAR - log(maximum(b, 1))  # below it (1 - t)^b is 1
+    low = -_FAR - log(maximum(b, 1))  # below it, (1 - t)^b is 1
     up = (above > 0) & (log_x > low)
     sign = numpy.where(up, 1.0, -1.0)
 
     def fall(s: Any) -> tuple[Any, Any, Any]:
-        # ln(t / x) and -ln((1 - t) / y), whose sum is ±s: the one that cancels from the other.
+        # ln(t / x) and -ln((1 - t) / y), whose sum is ±s: computes the inexact one from the other.
         left = -log1p(y * expm1(-sign * s))
         right = numpy.where(up | (x < 0.5), log1p(x * expm1(sign * s)), -s - left)
         left = numpy.where(up & (y > 0.5), s - right, left)
@@ -135,7 +135,7 @@ def _beta_slope(a: Any, b: Any, x: Any, y: Any = None) -> Any:
 
 
 def _ascent(a: Any, b: Any) -> Any:
-    """ψ(a + b) - ψ(a); for small b / a by Taylor's series, as the difference would lose digits."""
+    """ψ(a + b) - ψ(a); a Taylor series for small b / a, where the difference loses digits."""
     from scipy.special import digamma, zeta
 
     small = minimum(b, 0.01 * a)
@@ -146,9 +146,9 @@ def _ascent(a: Any, b: Any) -> Any:
 
 
 def _reach(fall: Callable[[Any], tuple[Any, Any, Any]], end: Any) -> Any:
-    """The distance at which the density has fallen by e⁻³⁸, or `end`, where it has not by then.
+    """The distance at which the density has fallen by e⁻³⁸, at most `end`.
 
-    Newton's method on a convex function, from beyond: it comes from one side, and never past.
+    Newton's method on a convex function, started beyond the root: it converges from one side.
     """
     for _ in range(_STEPS):
         height, slope, _ = fall(end)

@@ -1,9 +1,9 @@
-"""Large NumPy arrays: results in reused memory, computed by halves on two threads.
+"""Large NumPy arrays: results in pooled memory, computed on two threads.
 
-From about a megabyte on, most of the time of an elementwise operation goes into fresh pages from
-the operating system. `Large` is an `ndarray` whose elementwise results come out of a small pool of
-blocks instead, and are computed on two threads. It is a type of its own, so small arrays pay
-nothing for it: which kernel runs is a matter of the array's type, as everywhere in this library.
+From about a megabyte on, elementwise operations spend most of their time on fresh pages from the
+operating system. `Large` is an `ndarray` whose elementwise results use a small pool of memory
+blocks instead, and are computed on two threads. It is a separate type, and the array's type selects
+the kernel, so small arrays have no overhead.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy
 from . import numpy_nn
 
 SMALLEST = 1 << 19
-"""From this many bytes on an array is `Large` (`NumPy.adopt` knows the number too)."""
+"""The minimum size in bytes of a `Large` array (`NumPy.adopt` has the same number)."""
 
 _SPLIT = 1 << 21
-"""From this many bytes on a result is computed on two threads."""
+"""The minimum size in bytes of a result that is computed on two threads."""
 
 _IDLE = 1 << 29
-"""The most bytes that blocks nobody uses may hold on to."""
+"""The maximum size in bytes of all unused blocks together."""
 
 
 def _references(blocks: list[Any], i: int) -> int:
@@ -36,7 +36,7 @@ def _of_base(array: Any) -> int:
     return getrefcount(array.base)
 
 
-_FREE = _references([object()], 0)  # how that counts depends on the interpreter
+_FREE = _references([object()], 0)  # the count depends on the interpreter
 _ONE_VIEW = _of_base(numpy.empty(1).view())
 
 
@@ -45,10 +45,10 @@ def _is_free(blocks: list[Any], i: int) -> bool:
 
 
 class _Pool:
-    """Blocks of memory that are handed out again when nobody but the pool refers to them.
+    """Blocks of memory that are reused when only the pool refers to them.
 
-    Every array of the library that lives in a block has it as its base, so the block's reference
-    count says whether it is free; nothing has to be given back.
+    Every array in a block has it as its base, so the block's reference count tells whether it is
+    free; arrays need not be returned to the pool.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class _Pool:
         self._lock = Lock()
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array with whatever is in memory, as `numpy.empty`."""
+        """An uninitialized array, as from `numpy.empty`."""
         count = 1
         for n in shape:
             count *= n
@@ -71,7 +71,7 @@ class _Pool:
             return blocks[free].view(dtype).reshape(shape)
 
     def _trim(self, size: int) -> None:
-        """Let go of free blocks of other sizes when they hold on to too much."""
+        """Frees unused blocks of other sizes if they take too much memory."""
         idle = sum(
             n * sum(_is_free(bs, i) for i in range(len(bs))) for n, bs in self._blocks.items()
         )
@@ -84,9 +84,9 @@ class _Pool:
                     del self._blocks[n]
 
     def holds(self, array: Any) -> bool:
-        """Whether an array is the only one in its memory, be that a block of the pool or not."""
+        """Whether an array is the only one in its memory, inside or outside the pool."""
         link = array
-        while isinstance(link.base, numpy.ndarray):  # it is a view, as which the type was changed
+        while isinstance(link.base, numpy.ndarray):  # a view that only changed the type
             pooled = any(link.base is block for block in self._blocks.get(array.nbytes, ()))
             if link.base.nbytes != array.nbytes or _of_base(link) > _ONE_VIEW + pooled:
                 return False
@@ -94,7 +94,7 @@ class _Pool:
         return bool(link.flags.owndata and array.flags.writeable)
 
     def clear(self) -> None:
-        """Forget all blocks; those in use live on with their arrays."""
+        """Drops all blocks; those in use stay alive with their arrays."""
         with self._lock:
             self._blocks.clear()
 
@@ -139,7 +139,7 @@ def _plain(array: Any) -> Any:
 
 
 def adopt(array: Any) -> Any:
-    """An array as the kind its size asks for: `Large`, or a plain one."""
+    """An array as the type for its size: `Large` or plain."""
     cls = array.__class__
     if cls is Large:
         return array if array.nbytes >= SMALLEST else array.view(numpy.ndarray)
@@ -149,7 +149,7 @@ def adopt(array: Any) -> Any:
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Zeros in a block of the pool: clearing it is quicker than the system's handing out pages."""
+    """Zeros in a block of the pool: clearing it is faster than fresh pages from the system."""
     made = POOL.empty(shape, dtype)
     made.fill(0)
     return made.view(Large)
@@ -202,13 +202,13 @@ def _elementwise(ufunc: Any, inputs: list[Any]) -> Any:
 
 
 _BLOCK = 1 << 15
-"""Entries that a step of `blockwise` takes: what fits into a core's cache with its temporaries."""
+"""Entries per step of `blockwise`: they fit into a core's cache, with temporaries."""
 
 
 def blockwise(function: Any, *arrays: Any) -> Any:
-    """An elementwise function of arrays of one shape, piece by piece on two threads.
+    """Applies an elementwise function to arrays of equal shape, block by block on two threads.
 
-    Whatever the function makes on its way stays in the cache. The result has the first array's
+    The function's temporaries stay in the cache. The result has the first array's
     dtype.
     """
     shape, dtype = arrays[0].shape, arrays[0].dtype
@@ -243,18 +243,18 @@ def _relu(x: Any) -> Any:
 
 
 KERNELS: dict[str, Any] = {"gate": _gate, "relu": _relu}
-"""Kernels of large arrays where one call of NumPy is not all: name -> function."""
+"""Kernels of large arrays that need more than one NumPy call: name -> function."""
 
 
 def _flat(array: Any) -> Any:
-    """One axis, without a copy for contiguous arrays and for one number stretched."""
+    """A view with one axis, for contiguous arrays and broadcast numbers."""
     if array.size and not any(array.strides):
         return numpy.broadcast_to(array[(0,) * array.ndim], (array.size,))
     return array.reshape(-1)
 
 
 def _halves(arrays: list[Any], shape: tuple[int, ...]) -> tuple[list[Any], list[Any]] | None:
-    """The first and second half of some arrays that broadcast to a shape, along its first axis."""
+    """The first and second half, along the first axis, of arrays that broadcast to a shape."""
     if shape[0] < 2:
         return None
     middle = shape[0] // 2
@@ -270,7 +270,7 @@ def _halves(arrays: list[Any], shape: tuple[int, ...]) -> tuple[list[Any], list[
 
 
 def _sum(array: Any, keywords: dict[str, Any]) -> Any:
-    """Σ over everything as the sum of two halves; other reductions as NumPy does them."""
+    """The sum of all entries, as the sum of two halves; NumPy's reduction otherwise."""
     whole = (
         keywords.get("axis", 0) is None
         and all(keywords.get(k) is None for k in ("dtype", "out"))

@@ -1,4 +1,4 @@
-"""NumPy: kernels of linear algebra, whose failures are told in the library's words."""
+"""NumPy: linear algebra, with the library's error messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .numpy_older import NAMESPACE
 def solve(x1: Any, x2: Any) -> Any:
     """The solution of x1 @ x = x2.
 
-    Raises `SingularMatrixError`, and `ShapeError` for what is not square or does not fit.
+    Raises `SingularMatrixError`, and `ShapeError` for shapes that are not square or do not match.
     """
     check_matrices(numpy.shape(x1), "solve", square=True, argument="x1")
     check_right_side(x1.shape[-1], numpy.shape(x2), "solve", "x2")
@@ -28,7 +28,7 @@ def solve(x1: Any, x2: Any) -> Any:
 def inv(x: Any) -> Any:
     """The inverse of x.
 
-    Raises `SingularMatrixError`, and `ShapeError` for what is not square.
+    Raises `SingularMatrixError`, and `ShapeError` unless x is square.
     """
     check_matrices(numpy.shape(x), "inv", square=True)
     try:
@@ -40,7 +40,7 @@ def inv(x: Any) -> Any:
 def expm(x: Any) -> Any:
     """The exponential of x, by SciPy.
 
-    Raises `ShapeError` for what is not square.
+    Raises `ShapeError` unless x is square.
     """
     from scipy.linalg import expm
 
@@ -49,7 +49,7 @@ def expm(x: Any) -> Any:
 
 
 def triangular_solve(a: Any, b: Any, *, lower: bool, unit_diagonal: bool) -> Any:
-    """The solution of a @ x = b: of one matrix by substitution, of a stack by `numpy.linalg.solve`.
+    """The solution of a @ x = b: substitution for one matrix, `numpy.linalg.solve` for a stack.
 
     Raises `SingularMatrixError` for a 0 on the diagonal.
     """
@@ -61,7 +61,7 @@ def triangular_solve(a: Any, b: Any, *, lower: bool, unit_diagonal: bool) -> Any
         return solve_triangular(
             a, b, lower=lower, unit_diagonal=unit_diagonal, check_finite=False
         )
-    if lower:  # the same, backwards; of an upper triangle nothing is eliminated
+    if lower:  # the same in reverse; an upper triangle needs no elimination
         a, b = a[..., ::-1, ::-1], b[..., ::-1, :]
     a = numpy.triu(a, k=int(unit_diagonal))
     if unit_diagonal:
@@ -71,10 +71,10 @@ def triangular_solve(a: Any, b: Any, *, lower: bool, unit_diagonal: bool) -> Any
 
 
 def adjugate(x: Any) -> Any:
-    """The adjugates: det(x) · x⁻¹, which is quicker, where x is regular; NaN of NaN.
+    """The adjugates: det(x) · x⁻¹, which is faster, if x is regular; NaN for NaN.
 
-    The two factors come from the same elimination, and their errors cancel however near to
-    singular x is.
+    Both factors come from the same elimination, so their errors cancel even if x is nearly
+    singular.
     """
     with numpy.errstate(over="ignore", under="ignore", invalid="ignore"):
         factor = numpy.asarray(numpy.linalg.det(x))

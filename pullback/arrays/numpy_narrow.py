@@ -1,9 +1,9 @@
 """Narrow NumPy arrays: float16, and the bfloat16 of `ml_dtypes`, computed in float32.
 
-NumPy's float16 has no linear algebra and no special functions, and NumPy knows bfloat16 only as far
-as `ml_dtypes` has taught it: times a Python float it turns float32. `Narrow` is an `ndarray` whose
-operations widen their arguments to float32 and round what comes out, once. It is a type of its own,
-so other arrays pay nothing for it: which kernel runs is a matter of the array's type.
+NumPy's float16 has no linear algebra and no special functions, and NumPy knows bfloat16 only
+through `ml_dtypes`: times a Python float it becomes float32. `Narrow` is an `ndarray` whose
+operations widen their arguments to float32 and round the result once. Because it is a separate
+type, and the array's type selects the kernel, other arrays have no overhead.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ AS_THEY_ARE = frozenset({
     "astype", "broadcast_to", "expand_dims", "flip", "getitem", "matrix_transpose", "nextafter",
     "permute_dims", "reshape", "squeeze",
 })
-"""Operations that are not computed in float32: views, which share memory, and the next number."""
+"""Operations not computed in float32: views, which share memory, and `nextafter`."""
 
 CASTING = frozenset({"cumulative_prod", "cumulative_sum", "empty_like", "full_like"})
-"""Operations that make narrow arrays of others, where their `dtype` says so; more of them, the
-ones that a small computation calls often, have kernels in `numpy_shapes`."""
+"""Operations that create narrow arrays if their `dtype` says so; those that small computations
+call often have kernels in `numpy_shapes`."""
 
 
 def is_narrow(dtype: Any) -> bool:
-    """Whether a dtype of NumPy's is float16 or bfloat16.
+    """Whether a NumPy dtype is float16 or bfloat16.
 
     >>> is_narrow(numpy.dtype("float16")), is_narrow(numpy.dtype("float32"))
     (True, False)
@@ -38,11 +38,11 @@ def is_narrow(dtype: Any) -> bool:
 
 
 class Narrow(numpy.ndarray):
-    """An ndarray of float16 or bfloat16 that NumPy's functions compute in float32."""
+    """A float16 or bfloat16 ndarray; NumPy's functions compute it in float32."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         if not all(isinstance(a, _KNOWN) for a in inputs):
-            return NotImplemented  # a Tensor, which does it itself
+            return NotImplemented  # a Tensor handles the call itself
         if ufunc is numpy.nextafter:
             return fitted(getattr(ufunc, method)(*map(_plain, inputs), **keywords))
         wide = [widened(a) for a in inputs]
@@ -70,7 +70,7 @@ def _plain(array: Any) -> Any:
 
 
 def fitted(array: Any) -> Any:
-    """An array as the kind its dtype asks for: `Narrow`, or a plain one; tuples of them too."""
+    """An array as the type for its dtype: `Narrow` or plain; also for tuples of arrays."""
     if isinstance(array, (tuple, list)):
         return tuple([fitted(a) for a in array])
     if not hasattr(array, "dtype"):
@@ -81,17 +81,17 @@ def fitted(array: Any) -> Any:
 
 
 def widened(value: Any) -> Any:
-    """A narrow array or scalar in float32; anything else as it is."""
+    """A narrow array or scalar in float32; anything else unchanged."""
     if hasattr(value, "dtype") and is_narrow(value.dtype):
         return numpy.asarray(value).astype(_FLOAT32)
     return value
 
 
 def narrowed(result: Any, args: Sequence[Any], attrs: Any) -> Any:
-    """What was computed of the widened arguments, in the dtype that they ask for.
+    """The result for widened arguments, in the dtype that the original arguments imply.
 
-    Narrow, where they are all of one narrow dtype, or have none of the floating ones, and float32
-    came out; where a `dtype` is asked for, that.
+    Narrow, if all floating arguments have the same narrow dtype and the result is float32; with
+    an explicit `dtype`, that dtype.
     """
     dtype = None if attrs.get("dtype") is not None else narrow_of([
         a.dtype for a in args if hasattr(a, "dtype")
@@ -108,16 +108,16 @@ def _rounded(result: Any, dtype: Any) -> Any:
 
 
 def narrow_of(dtypes: Sequence[Any]) -> Any:
-    """The one narrow dtype among some, if the others are integers and booleans; else None."""
+    """The only narrow dtype in a list, if the others are integers and booleans; else None."""
     floating = {d for d in dtypes if d.kind not in "biu"}
     found = floating.pop() if len(floating) == 1 else None
     return found if found is not None and is_narrow(found) else None
 
 
 def kernel_of(name: str, cls: type, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel of an operation for a type of NumPy's, for which one for its wide arrays is given.
+    """The kernel of an operation for a NumPy type, from the kernel for wide arrays.
 
-    That of other arrays is the one given, but for operations that make narrow arrays of them.
+    Other arrays use the given kernel, except for operations that create narrow arrays from them.
     """
     if cls is Narrow or (issubclass(cls, numpy.generic) and is_narrow(numpy.dtype(cls))):
         if name in AS_THEY_ARE:
@@ -136,7 +136,7 @@ def kernel_of(name: str, cls: type, kernel: Callable[..., Any]) -> Callable[...,
 
 
 def result_type(*values: Any) -> Any:
-    """NumPy's, for dtypes, arrays and numbers among which is a narrow dtype too.
+    """NumPy's `result_type`, also for narrow dtypes.
 
     >>> result_type(numpy.dtype("float16"), 2.0, numpy.dtype("int8"))
     dtype('float16')
@@ -150,7 +150,7 @@ def result_type(*values: Any) -> Any:
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """NumPy's, which knows no kind for bfloat16; it is real and floating."""
+    """NumPy's `isdtype`; bfloat16, which NumPy has no kind for, is real and floating."""
     if getattr(dtype, "name", None) != "bfloat16":
         return numpy.isdtype(dtype, kind)
     kinds = kind if isinstance(kind, tuple) else (kind,)
@@ -162,7 +162,7 @@ def _is_number(value: Any) -> bool:
 
 
 def finfo(dtype: Any) -> Any:
-    """NumPy's; that of `ml_dtypes` for its bfloat16."""
+    """NumPy's `finfo`; for bfloat16 that of `ml_dtypes`."""
     if numpy.dtype(dtype).name != "bfloat16":
         return numpy.finfo(dtype)
     import ml_dtypes

@@ -1,8 +1,8 @@
-"""NumPy: kernels of the neural operations, where a plain formula would be slow or would warn.
+"""NumPy: kernels of neural operations where a plain formula would be slow or would warn.
 
-Each has the name, arguments and meaning of its operation in `ops`, and gets arrays or NumPy's
-scalars. The windows of convolutions and pools are never built out of padded copies: `_taps` says,
-for each position in the window, which entries of the input meet which entries of the output.
+Each has the name, arguments and meaning of its operation in `ops`, and takes arrays or NumPy
+scalars. Convolutions and pooling never copy padded windows: for each position in the window,
+`_taps` pairs the entries of the input with those of the output.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Index = tuple[Any, ...]
 
 
 class _Zeros(dict[Any, Any]):
-    """dtype -> a zero of it; a Python 0 would be converted in each call."""
+    """dtype -> a zero of this dtype; a Python 0 would be converted in each call."""
 
     def __missing__(self, dtype: Any) -> Any:
         self[dtype] = zero = numpy.zeros((), dtype)
@@ -33,14 +33,14 @@ _zeros = _Zeros()
 _BITS = {
     char: numpy.dtype(f"i{numpy.dtype(char).itemsize}") for char in "efdihlq"
 }
-"""Type of a number -> the integers of its width."""
+"""Type of a number -> the integer type of the same width."""
 
 
 class _ZeroRows(dict[Any, Any]):
-    """dtype -> a row of zeros, as long as fits into the nearest cache.
+    """dtype -> a row of zeros that fits into the L1 cache.
 
-    `maximum` of two arrays is vectorised, that of an array and a number is not. Row by row it takes
-    two thirds of the time from some 10,000 entries on; below, the loop costs more than it saves.
+    `maximum` of two arrays is vectorized, `maximum` of an array and a number is not. From about
+    10,000 entries on, a loop over rows takes two thirds of the time; below, it costs more.
     """
 
     def __missing__(self, dtype: Any) -> Any:
@@ -52,7 +52,7 @@ _zero_rows = _ZeroRows()
 
 
 def relu(x: Any) -> Any:
-    """The larger of x and 0."""
+    """max(x, 0)."""
     n = x.size
     if n < 6000 or x.__class__ is not numpy.ndarray or not x.flags.c_contiguous:
         return maximum(x, _zeros[x.dtype])
@@ -79,9 +79,9 @@ def gate(x: Any, control: Any) -> Any:
 
 
 def _select(x: Any, mask: Any) -> Any:
-    """x where mask, else 0; uses mask up.
+    """x where mask, else 0; overwrites mask.
 
-    `numpy.where` branches at every entry: for large arrays and a random mask, 8 x what this costs.
+    `numpy.where` branches at every entry: for large arrays and a random mask it takes 8 x longer.
     """
     bits = _BITS.get(x.dtype.char)
     if bits is None:
@@ -92,7 +92,7 @@ def _select(x: Any, mask: Any) -> Any:
 
 
 def where(condition: Any, x1: Any, x2: Any) -> Any:
-    """x1 where the condition holds, else x2; see `_select` for why not by `numpy.where`."""
+    """x1 where the condition holds, else x2; `_select` says why it avoids `numpy.where`."""
     shape = getattr(condition, "shape", ())
     if math.prod(shape) < 20_000 or condition.dtype != numpy.bool:
         return numpy.where(condition, x1, x2)
@@ -109,7 +109,7 @@ def where(condition: Any, x1: Any, x2: Any) -> Any:
 
 
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)); where exp is infinite the quotient is right."""
+    """1 / (1 + exp(-x)); also right where exp is infinite."""
     with errstate(over="ignore"):
         power = numpy.exp(-_inexact(x))
     if power.size < 1000:
@@ -142,7 +142,7 @@ def logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _finite_max(x: Any, axis: Any) -> Any:
-    """The maximum, of complex numbers that of the real parts, or 0 where it is infinite."""
+    """The maximum (for complex numbers, of the real parts); 0 where it is infinite."""
     x = x.real if x.dtype.kind == "c" else x
     largest = numpy.asarray(x.max(axis=axis, keepdims=True, initial=-numpy.inf))
     largest[~numpy.isfinite(largest)] = 0
@@ -153,7 +153,7 @@ def _inexact(x: Any) -> Any:
     return x if x.dtype.kind in "fc" else numpy.asarray(x, numpy.float64)
 
 
-# Losses and normalising ---------------------------------------------------------------------
+# Losses and normalization -------------------------------------------------------------------
 
 
 def cross_entropy_slope(logits: Any, targets: Any, axis: int, label_smoothing: float) -> Any:
@@ -200,7 +200,7 @@ def _axis_overlap(
 
 
 def _taps(sizes: _Sizes, outs: _Sizes, windows: Any) -> Iterator[tuple[_Sizes, _Index, _Index]]:
-    """For each position in the window: it, the index into the input and that into the output."""
+    """For each position in the window: the position, the input index and the output index."""
     per_axis = [
         [_axis_overlap(size, out, k * apart, stride, before) for k in range(length)]
         for size, out, length, stride, (before, _), apart in zip(
@@ -212,10 +212,10 @@ def _taps(sizes: _Sizes, outs: _Sizes, windows: Any) -> Iterator[tuple[_Sizes, _
         yield position, (..., *(p[0] for p in pairs)), (..., *(p[1] for p in pairs))
 
 
-# Convolutions: products with columns, a block of examples at a time -------------------------
+# Convolutions: matrix products with columns, a block of examples at a time ------------------
 
 _BLOCK = 1 << 20
-"""How many numbers the columns of a block may hold: they should stay in the cache."""
+"""The maximum number of entries of a block's columns, so that they stay in the cache."""
 
 
 def _blocks(n: int, per_example: int) -> Iterator[slice]:
@@ -224,7 +224,7 @@ def _blocks(n: int, per_example: int) -> Iterator[slice]:
 
 
 def convolution(x: Any, w: Any, windows: Any, groups: int) -> Any:
-    """Each entry of the output is a window of x times w."""
+    """Each entry of the output is the product of w and a window of x."""
     outs = windows.outs(x.shape[2:])
     taps = list(_taps(x.shape[2:], outs, windows))
     out = numpy.empty((len(x), len(w), *outs), numpy.result_type(x, w))
@@ -237,14 +237,14 @@ def convolution(x: Any, w: Any, windows: Any, groups: int) -> Any:
 
 
 def convolution_weight_adjoint(g: Any, x: Any, windows: Any, groups: int) -> Any:
-    """Σ over examples and places of g times the window of x there."""
+    """Σ over examples and places of g times the window of x."""
     n, channels = x.shape[:2]
     outs, rows = g.shape[2:], g.shape[1]
     taps = list(_taps(x.shape[2:], outs, windows))
     total = numpy.zeros(
         (rows, channels // groups, *windows.lengths), numpy.result_type(x, g)
     )
-    matrices = _matrices(total, groups)  # a view, to add into
+    matrices = _matrices(total, groups)  # a view, for in-place addition
     for block in _blocks(n, channels * math.prod((*windows.lengths, *outs))):
         columns = _columns(x[block], taps, windows, outs, groups)
         matrices += matmul(_rows(g[block], groups), columns.swapaxes(1, 2))
@@ -252,7 +252,7 @@ def convolution_weight_adjoint(g: Any, x: Any, windows: Any, groups: int) -> Any
 
 
 def convolution_input_adjoint(g: Any, w: Any, windows: Any, sizes: _Sizes, groups: int) -> Any:
-    """Each entry of g times w, added where its window lies."""
+    """Adds each entry of g times w at its window."""
     outs, n, channels = g.shape[2:], len(g), groups * w.shape[1]
     taps = list(_taps(sizes, outs, windows))
     total = numpy.zeros((n, channels, *sizes), numpy.result_type(g, w))
@@ -278,7 +278,7 @@ def _rows(g: Any, groups: int) -> Any:
 
 
 def _columns(x: Any, taps: Any, windows: Any, outs: _Sizes, groups: int) -> Any:
-    """(groups, inputs of a group · window, examples · places): what each output is made of."""
+    """(groups, inputs of a group · window, examples · places): the inputs of each output."""
     n, channels = x.shape[:2]
     columns = numpy.zeros((channels, *windows.lengths, n, *outs), x.dtype)
     x = x.swapaxes(0, 1)
@@ -288,7 +288,7 @@ def _columns(x: Any, taps: Any, windows: Any, outs: _Sizes, groups: int) -> Any:
     return columns.reshape(groups, rows, n * math.prod(outs))
 
 
-# Pools --------------------------------------------------------------------------------------
+# Pooling ------------------------------------------------------------------------------------
 
 
 def sum_pool(x: Any, windows: Any) -> Any:
@@ -301,7 +301,7 @@ def sum_pool(x: Any, windows: Any) -> Any:
 
 
 def sum_pool_adjoint(g: Any, windows: Any, sizes: _Sizes) -> Any:
-    """Each entry of g, added wherever its window lies."""
+    """Adds each entry of g to all positions of its window."""
     total = numpy.zeros((*g.shape[:2], *sizes), g.dtype)
     for _, at_x, at_out in _taps(sizes, g.shape[2:], windows):
         total[at_x] += g[at_out]
@@ -319,17 +319,17 @@ def max_pool(x: Any, windows: Any) -> Any:
 
 
 def _firsts(x: Any, out: Any, windows: Any) -> Iterator[tuple[_Index, _Index, Any]]:
-    """For each position in the window: where it is the first to hold the maximum."""
+    """For each position in the window: the windows whose first maximum it is."""
     free = numpy.ones(out.shape, numpy.bool)
     for _, at_x, at_out in _taps(x.shape[2:], out.shape[2:], windows):
-        less = x[at_x] < out[at_out]  # never of NaN: its window's first entry stands for it
+        less = x[at_x] < out[at_out]  # false for NaN: the window's first entry counts
         first = numpy.greater(free[at_out], less, out=less)
         free[at_out] ^= first
         yield at_x, at_out, first
 
 
 def max_pool_scatter(g: Any, x: Any, out: Any, windows: Any) -> Any:
-    """Each entry of g, added where the first maximum of its window is."""
+    """Adds each entry of g at the first maximum of its window."""
     total = numpy.zeros(x.shape, g.dtype)
     for at_x, at_out, first in _firsts(x, out, windows):
         total[at_x] += _select(g[at_out], first)
@@ -337,7 +337,7 @@ def max_pool_scatter(g: Any, x: Any, out: Any, windows: Any) -> Any:
 
 
 def max_pool_gather(h: Any, x: Any, out: Any, windows: Any) -> Any:
-    """The entry of h where the first maximum of each window of x is."""
+    """The entry of h at the first maximum of each window of x."""
     total = numpy.zeros(out.shape, h.dtype)
     for at_x, at_out, first in _firsts(x, out, windows):
         total[at_out] += _select(h[at_x], first)

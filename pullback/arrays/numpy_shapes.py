@@ -1,7 +1,7 @@
-"""NumPy: kernels of reductions, shaping and casts that go past NumPy's own Python wrappers.
+"""NumPy: reductions, shapes and casts without NumPy's own Python wrappers.
 
-The wrappers of `numpy.sum`, `numpy.mean`, `numpy.broadcast_to` and the like cost 1 to 3 µs a call,
-more than the rest of a small operation. Names, arguments and meaning are those of `ops`.
+The wrappers of `numpy.sum`, `numpy.mean`, `numpy.broadcast_to` etc. take 1 to 3 µs per call, more
+than the rest of a small operation. Names, arguments and meaning are those of `ops`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def smallest(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The mean, by `numpy.mean` for what needs its care: integers, half precision, no entries."""
+    """The mean; `numpy.mean` for special cases: integers, half precision, empty arrays."""
     if x.dtype.char not in "fdFD" or not x.size:
         return numpy.mean(x, axis=axis, keepdims=keepdims)
     out = _add(x, axis, None, None, keepdims)
@@ -52,7 +52,7 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def broadcast_to(x: Any, shape: Any) -> Any:
-    """A read-only view; for no axes, the usual case, 8 x quicker than `numpy.broadcast_to`."""
+    """A read-only view; 8 x faster than `numpy.broadcast_to` for arrays without axes."""
     if x.shape or shape.__class__ is not tuple:
         return numpy.broadcast_to(x, shape)
     view = ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
@@ -61,27 +61,27 @@ def broadcast_to(x: Any, shape: Any) -> Any:
 
 
 def reshape(x: Any, shape: Any, copy: bool | None = None) -> Any:
-    """The method, unless `copy` is asked for."""
+    """Calls the method, unless `copy` is set."""
     return x.reshape(shape) if copy is None else NAMESPACE.reshape(x, shape, copy=copy)
 
 
 def expand_dims(x: Any, axis: Any = 0) -> Any:
-    """By indexing, for one axis in front, the usual case."""
+    """Inserts axes; by indexing for one leading axis, the usual case."""
     return x[None] if axis.__class__ is int and axis == 0 else numpy.expand_dims(x, axis)
 
 
 def permute_dims(x: Any, axes: Any) -> Any:
-    """The method."""
+    """Calls the method."""
     return x.transpose(axes)
 
 
 def squeeze(x: Any, axis: Any) -> Any:
-    """The method."""
+    """Calls the method."""
     return x.squeeze(axis)
 
 
 def astype(x: Any, dtype: Any, copy: bool | None = True, device: Any = None) -> Any:
-    """The method, which scalars have too; from complex to real, with no warning."""
+    """Calls the method, which scalars have too; no warning from complex to real."""
     if device not in (None, "cpu"):
         raise ValueError(f'device not understood: NumPy has only "cpu", not {device!r}')
     if x.dtype.kind == "c" and numpy.dtype(dtype).kind not in "cb":
@@ -103,7 +103,7 @@ def ones_like(x: Any, dtype: Any = None, device: Any = None) -> Any:
 
 
 def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """NumPy's, which for negative `ord` warns of 1/0, though what comes of it is 0."""
+    """NumPy's norm, without its warning about 1/0 for negative `ord` (the result is 0)."""
     if ord >= 0:
         return numpy.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
     with numpy.errstate(divide="ignore"):

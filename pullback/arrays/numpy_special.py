@@ -1,4 +1,4 @@
-"""NumPy: special functions, which are SciPy's; loaded on use."""
+"""NumPy: special functions from SciPy, imported on first use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 _WIDENING = ("beta", "betaln", "gammainc", "gammaincc", "xlog1py", "xlogy")
-"""Of SciPy's, those that take a Python number beside float32 for a float64."""
+"""SciPy functions that turn a float32 array and a Python number into float64."""
 
 LAZY: dict[str, str] = {
     **dict.fromkeys(
@@ -29,11 +29,11 @@ LAZY: dict[str, str] = {
         __name__.replace("special", "incomplete"),
     ),
 }
-"""Kernels -> the module that has them."""
+"""Kernel -> the module that has it."""
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """The kernel of a function that widens."""
+    """The kernel of a function that widens its dtype."""
     if name not in _WIDENING:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from scipy import special
@@ -48,7 +48,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
 
 
 def hazard(x: Any) -> Any:
-    """φ(x) / Φ(x), by the scaled error function, of which neither tail underflows to 0 / 0."""
+    """φ(x) / Φ(x), by the scaled error function, so that no tail becomes 0 / 0."""
     from scipy.special import erfcx
 
     with numpy.errstate(divide="ignore"):
@@ -56,21 +56,21 @@ def hazard(x: Any) -> Any:
 
 
 def iv(v: Any, x: Any) -> Any:
-    """SciPy's, which has NaN for subnormal numbers."""
+    """SciPy's `iv`, corrected for subnormal numbers, where SciPy returns NaN."""
     from scipy.special import iv
 
     return iv(v, _flushed(x))
 
 
 def ive(v: Any, x: Any) -> Any:
-    """SciPy's, which has NaN for subnormal numbers, and for large ones: there, two terms do."""
+    """SciPy's `ive`, corrected for subnormal and large numbers, where SciPy returns NaN."""
     from scipy.special import ive
 
     return _or_far(ive(v, _flushed(x)), v, x, -1 / 8, 1 / (2 * math.pi))
 
 
 def kve(v: Any, x: Any) -> Any:
-    """SciPy's, which has NaN for large numbers: there, two terms of the expansion do."""
+    """SciPy's `kve`, corrected for large numbers, where SciPy returns NaN."""
     from scipy.special import kve
 
     return _or_far(kve(v, x), v, x, 1 / 8, math.pi / 2)
@@ -95,16 +95,17 @@ def _flushed(x: Any) -> Any:
 
 
 def polygamma(n: Any, x: Any) -> Any:
-    """The n-th derivative of digamma; SciPy's widens float32."""
+    """The n-th derivative of digamma, in the dtype of x (SciPy widens float32)."""
     from scipy.special import polygamma
 
     return polygamma(n, x).astype(_dtype_of(x))[()]
 
 
 def spherical_jn(n: Any, x: Any) -> Any:
-    """The spherical Bessel function of order n; SciPy's widens float32.
+    """The spherical Bessel function of order n, in the dtype of x (SciPy widens float32).
 
-    SciPy's has NaN for negative numbers before 1.15; those of odd orders are odd, others even.
+    SciPy before 1.15 returns NaN for negative x, so the parity is applied here: functions of odd
+    order are odd, the others are even.
     """
     from scipy.special import spherical_jn
 
@@ -114,13 +115,13 @@ def spherical_jn(n: Any, x: Any) -> Any:
 
 
 def zeta(x: Any, q: Any) -> Any:
-    """The Hurwitz zeta function; for the number 1 as q, Riemann's, which reaches below x = 1."""
+    """The Hurwitz zeta function; for the number 1 as q, Riemann's, also below x = 1."""
     from scipy.special import zeta
 
     return zeta(x) if q.__class__ is int and q == 1 else zeta(x, q)
 
 
 def _dtype_of(x: Any) -> Any:
-    """Of a result for x: its order has no say, it is a whole number."""
+    """The dtype of a result for x; the order is an integer and does not matter."""
     dtype = numpy.asarray(x).dtype
     return dtype if dtype.kind in "fc" else numpy.float64

@@ -1,6 +1,6 @@
-"""Symbol: an array of a graph, which has a shape and a dtype and no numbers yet.
+"""Symbol: an array of a graph, with a shape and a dtype but no numbers yet.
 
-It is an array type like any other: a `Tensor` may hold one, and rules run on it. Its kernels
+It is an array type like any other: a `Tensor` can hold one, and rules run on it. Its kernels
 compute nothing; they append an operation to the graph (`core/symbols.py`).
 """
 
@@ -13,10 +13,10 @@ from ..errors import SymbolError
 
 
 class OpenShape(tuple[int | None, ...]):
-    """A shape of which some lengths (None) are known only when the graph runs.
+    """A shape with lengths (None) that are known only when the graph runs.
 
-    It equals no shape but that of the same symbol, so that what compares shapes and finds them
-    equal may rely on it, whatever is fed.
+    It equals only the shape of the same symbol, so that code that finds two shapes equal can rely
+    on it for any fed values.
     """
 
     symbol: Symbol
@@ -30,7 +30,7 @@ class OpenShape(tuple[int | None, ...]):
 
 
 class AnyShape(OpenShape):
-    """The shape of which not even the number of axes is known."""
+    """A shape with an unknown number of axes."""
 
     def _refuse(self) -> SymbolError:
         return SymbolError(
@@ -56,17 +56,17 @@ class AnyShape(OpenShape):
 class Symbol:
     """One output of an operation of a graph.
 
-    operation   what computes it, and `index`: which of its outputs it is
-    kind        the class of arrays that it will be computed on
-    shape       lengths of the axes; an `OpenShape` where one of them is not known
-    dtype       as the library of `kind` names it
-    face        the Tensor that people know it by, once there is one
+    operation   the operation, and `index`: the index of the output
+    kind        the class of arrays that the graph will compute it with
+    shape       lengths of the axes; an `OpenShape` if some are unknown
+    dtype       the dtype, as the library of `kind` names it
+    face        the Tensor that users see, once it exists
     """
 
     __slots__ = ("__weakref__", "dtype", "face", "index", "kind", "operation", "shape")
-    __array_ufunc__ = None  # NumPy's operators leave the work to ours
+    __array_ufunc__ = None  # NumPy's operators defer to this class
     made = False
-    """Whether there has been one: a program without graphs need not look for them."""
+    """Whether any symbol was created: programs without graphs skip the checks for symbols."""
 
     def __init__(
         self, operation: Any, index: int, kind: type, shape: Any, dtype: Any
@@ -90,12 +90,12 @@ class Symbol:
         return made
 
     def narrow(self, shape: Any) -> None:
-        """Take note of a shape that says more than the one known."""
+        """Stores a more specific shape."""
         self.shape = self._shape(shape)
 
     @property
     def name(self) -> str:
-        """The operation's name and the output's number."""
+        """The name of the operation with the output's index."""
         return f"{self.operation.name}:{self.index}"
 
     @property
@@ -135,8 +135,8 @@ class Symbol:
         raise SymbolError(
             f"a value of {self.name!r}", "operations of pullback",
             "a conversion to numbers (by float, bool, `if`, .item() or .numpy()) while a graph is "
-            "built, where nothing is computed yet",
-            "use where or cond for choices, while_loop for loops, and for a value run the graph",
+            "built, before anything is computed",
+            "use where or cond for choices, while_loop for loops; to get a value, run the graph",
         )
 
     __bool__ = __float__ = __int__ = __complex__ = __index__ = __array__
@@ -152,7 +152,7 @@ def is_open(shape: Any) -> bool:
 
 
 def may_be(shape: Any, other: Any) -> bool:
-    """Whether two shapes may turn out to be the same: no known length is against it.
+    """Whether two shapes can be equal at run time: no known lengths differ.
 
     >>> may_be((None, 3), (2, None)), may_be((None, 3), (2, 4))
     (True, False)

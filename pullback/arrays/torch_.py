@@ -1,7 +1,7 @@
-"""PyTorch: tensors on any device, with PyTorch's own autograd off.
+"""PyTorch: tensors on any device, without PyTorch's own autograd.
 
-A tensor that requires a gradient is taken in detached, so that no kernel builds a graph. Writing
-goes by PyTorch's indexing; where NumPy's says more, by positions in the flattened tensor.
+Tensors that require gradients are detached first, so that no kernel builds a PyTorch graph. Writes
+use PyTorch's indexing; where NumPy's allows more, positions in the flattened tensor.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _ALL: dict[str, Callable[..., Any]] = {**KERNELS, **NEURAL, **LINEAR}
 
 
 _OTHERWISE = frozenset({"concat", "stack", "einsum", "take"})
-"""Operations whose arguments are not those of the standard's function of the name."""
+"""Operations whose arguments differ from the standard's function of the same name."""
 
 
 class Namespace:
-    """The standard's functions on tensors: those given by hand here before `array_api_compat`'s."""
+    """The standard's functions on tensors: this file's own, else those of `array_api_compat`."""
 
     __name__ = "array_api_compat.torch"
 
@@ -54,25 +54,25 @@ class Torch:
     add, scale, move = staticmethod(add), staticmethod(scale), staticmethod(move)
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
-        """Functions of PyTorch's, where there is more to be had than by the standard's."""
+        """PyTorch's own function, if it does more than the standard's."""
         if name in _SPECIAL:
             return getattr(torch.special, name)
-        if name in numpy_special.LAZY:  # and PyTorch has none
+        if name in numpy_special.LAZY:  # PyTorch lacks these
             return by_numpy(name)
         return _ALL.get(name)
 
     def finished(self, name: str, cls: type, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        """With half precision in float32 where PyTorch has none."""
+        """Computes half precision in float32 where PyTorch has no kernel for it."""
         if name not in WIDE:
             return kernel
         return widened_kernel(kernel, (torch.float16, torch.bfloat16), Tensor.to, torch.float32)
 
     def rank(self, cls: type) -> int:
-        """One kind: PyTorch's functions take subclasses."""
+        """Constant: PyTorch's functions accept subclasses."""
         return 0
 
     def adopt(self, array: Any) -> Any:
-        """The tensor, detached where PyTorch would record what is done with it."""
+        """The tensor, detached if PyTorch would record operations on it."""
         if array.requires_grad or isinstance(array, torch.nn.Parameter):
             return array.detach()
         return array
@@ -80,7 +80,7 @@ class Torch:
     enter = adopt
 
     def plain(self, array: Any) -> Any:
-        """The tensor."""
+        """The tensor unchanged."""
         return array
 
     def owner(self, array: Any) -> Any:
@@ -88,24 +88,24 @@ class Torch:
         return array.untyped_storage()
 
     def dtype(self, dtype: Any) -> Any:
-        """The tensor dtype for a dtype as any library names it."""
+        """PyTorch's dtype for any library's dtype."""
         return dtype_of(dtype)
 
     def numpy(self, array: Any) -> Any:
-        """A NumPy array, which shares the memory of a tensor that is on the CPU."""
+        """A NumPy array; shares the memory of a CPU tensor."""
         array = array.detach().cpu().resolve_conj().resolve_neg()
         return (array.float() if array.dtype is torch.bfloat16 else array).numpy()
 
     def place(self, array: Any, device: Any = None) -> Any:
-        """A tensor, on a device, with the values of any array; in its memory where that can be."""
+        """A tensor on a device with the values of any array; shares memory if possible."""
         if not isinstance(array, Tensor):
             array = self.asarray(array)
         return array if device is None else array.to(device)
 
     def asarray(self, value: Any, dtype: Any = None, like: Any = None) -> Any:
-        """A tensor of numbers, nested sequences or arrays; on the device of another one.
+        """A tensor of numbers, nested sequences or arrays, on the device of `like`.
 
-        Python's floats in sequences take on the precision of the other one.
+        Python floats in sequences get the precision of `like`.
         """
         if isinstance(value, Tensor):
             made = value.detach() if value.requires_grad else value
@@ -116,7 +116,7 @@ class Torch:
         return made if like is None or made.device == like.device else made.to(like.device)
 
     def own(self, array: Any) -> Any:
-        """The tensor, unless its memory is shared, a part of a larger one, or another library's."""
+        """The tensor, or a copy if its memory is shared, part of a larger block, or foreign."""
         return array if is_alone(array) else self.copy(array)
 
     def copy(self, array: Any) -> Any:
@@ -129,13 +129,13 @@ class Torch:
         return torch.zeros(tuple(shape), dtype=dtype_of(dtype), device=device)
 
     def sealed(self, array: Any) -> Any:
-        """A view that says of itself that nobody is to write to it."""
+        """A view marked as read-only."""
         view = array.detach()
         view._pullback_sealed = True
         return view
 
     def is_sealed(self, array: Any) -> bool:
-        """Whether it says so, or has entries that stand for many."""
+        """Whether it is marked as read-only, or has overlapping entries (stride 0)."""
         return hasattr(array, "_pullback_sealed") or any(
             not stride and n > 1 for stride, n in zip(array.stride(), array.shape, strict=True)
         )
@@ -145,7 +145,7 @@ class Torch:
         return self.assign(array, ..., value)
 
     def assign(self, array: Any, index: Any, value: Any) -> Any:
-        """`array[index] = value`; of an entry that the index names again, the last value stays."""
+        """`array[index] = value`; a repeated entry gets its last value."""
         value = self._value(array, value)
         index = tensors(index, array)
         with _refusing():
@@ -160,7 +160,7 @@ class Torch:
         return array
 
     def accumulate(self, array: Any, index: Any, value: Any) -> Any:
-        """`array[index] += value`, in which entries named more than once receive every value."""
+        """`array[index] += value`; repeated entries get the sum of their values."""
         value = self._value(array, value)
         index = tensors(index, array)
         parts = index if isinstance(index, tuple) else (index,)
@@ -173,10 +173,10 @@ class Torch:
         return array
 
     def _value(self, array: Any, value: Any) -> Any:
-        """A value to be written to an array, in its dtype."""
+        """A value to write to an array, in the array's dtype."""
         if not isinstance(value, Tensor):
             if value.__class__ not in SCALARS:
-                dominant[array.__class__, value.__class__]  # an error for another library's
+                dominant[array.__class__, value.__class__]  # raises for another library's array
             return torch.as_tensor(value, dtype=array.dtype, device=array.device)
         if value.dtype is not array.dtype:
             value = value.real if value.is_complex() and not array.is_complex() else value
@@ -188,12 +188,12 @@ _SPECIAL = frozenset({
     "digamma", "entr", "erfinv", "gammaln", "i0", "i0e", "i1", "i1e", "log_ndtr", "logit", "ndtr",
     "ndtri", "xlog1py", "xlogy", "zeta",
 })
-"""Operations whose kernels are functions of `torch.special`. Its Bessel functions `bessel_j0` and
-`bessel_j1` are left out: they are right to 8 digits only."""
+"""Operations with kernels in `torch.special`, except for `bessel_j0` and `bessel_j1`, which have
+only 8 correct digits."""
 
 
 class _refusing:  # noqa: N801  # used as a function
-    """What PyTorch refuses to write, as NumPy says it: a `ValueError`."""
+    """Raises a `ValueError`, as NumPy does, if PyTorch refuses a write."""
 
     def __enter__(self) -> None:
         pass
@@ -204,7 +204,7 @@ class _refusing:  # noqa: N801  # used as a function
 
 
 def _converted(value: Any, like: Any) -> Any:
-    """A tensor of what is none."""
+    """A tensor from a value that is not a tensor."""
     known = value.__class__ in adapters and value.__class__ not in SCALARS
     array = adapters[value.__class__].numpy(value) if known else numpy.asarray(value)
     if not known:
@@ -214,7 +214,7 @@ def _converted(value: Any, like: Any) -> Any:
             made = torch.as_tensor(numpy.ascontiguousarray(array).reshape(array.shape))
             return made.to(kind.to_complex() if array.dtype.kind == "c" else _real(kind))
     if not array.flags.writeable or min(array.strides, default=0) < 0:
-        array = array.copy()  # PyTorch warns of the one and knows no other
+        array = array.copy()  # PyTorch warns about read-only and rejects negative strides
     return torch.as_tensor(array)
 
 
@@ -232,13 +232,13 @@ def _spread(array: Any, index: Any, value: Any) -> Any:
     """A value, broadcast to the entries at an index."""
     shape = read(array, index).shape
     extra = value.ndim - len(shape)
-    if extra > 0:  # NumPy lets axes of length 1 stand in front
+    if extra > 0:  # NumPy allows leading axes of length 1
         value = value.reshape(value.shape[extra:])
     return value.expand(shape)
 
 
 def _winners(at: Any, count: int) -> Any:
-    """For each place that is written, which of the values for that place is the last."""
+    """For each written position, the index of its last value."""
     order = torch.arange(at.numel(), device=at.device)
     last = torch.zeros(count, dtype=torch.int64, device=at.device)
     return last.scatter_reduce(0, at, order, "amax")[at]

@@ -1,4 +1,4 @@
-"""PyTorch: its dtypes for those of others, and operands brought to one dtype."""
+"""PyTorch: conversion of dtypes, and type promotion of operands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class _Dtypes(dict[Any, Any]):
-    """dtype as any library, or a string, or a Python type names it -> PyTorch's."""
+    """Any library's dtype, a string, or a Python type -> PyTorch's dtype."""
 
     def __missing__(self, dtype: Any) -> Any:
         if isinstance(dtype, torch.dtype):
@@ -29,20 +29,20 @@ class _Dtypes(dict[Any, Any]):
 _dtypes = _Dtypes()
 _dtypes[None] = None
 dtype_of = _dtypes.__getitem__
-"""PyTorch's dtype for one as any library names it; None for None."""
+"""PyTorch's dtype for any library's dtype; None for None."""
 
 
 def inexact(x: Any) -> Any:
-    """x, integers and booleans as floats of PyTorch's default dtype."""
+    """x; integers and booleans become floats of PyTorch's default dtype."""
     if x.dtype.is_floating_point or x.dtype.is_complex:
         return x
     return x.to(torch.get_default_dtype())
 
 
 def matched(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Two operands, at least one a tensor, as tensors of the dtype that they have together.
+    """Two operands, at least one of them a tensor, as tensors of their common dtype.
 
-    As the standard says: tensors without axes count as others do, and only numbers are weak.
+    Follows the standard: tensors without axes count like others; only Python numbers are weak.
     """
     if not isinstance(x1, Tensor):
         x1 = _tensor(x1, x2)
@@ -60,7 +60,7 @@ def _tensor(number: Any, like: Any) -> Any:
 
 
 def together(arrays: Any) -> list[Any]:
-    """Several operands, at least one a tensor, as tensors of the dtype they have together."""
+    """Several operands, at least one of them a tensor, as tensors of their common dtype."""
     arrays = list(arrays)
     tensors = [a for a in arrays if isinstance(a, Tensor)]
     some, dtype = tensors[0], tensors[0].dtype

@@ -1,4 +1,4 @@
-"""PyTorch: reading at every index that NumPy takes."""
+"""PyTorch: reads with every index that NumPy accepts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def parts_of(index: Any) -> tuple[Any, ...]:
 
 
 def tensors(index: Any, like: Any) -> Any:
-    """An index with tensors for arrays, of `int64` where they are positions.
+    """An index with arrays replaced by tensors; positions as `int64`.
 
-    Beside arrays an integer becomes one too, because NumPy counts it as one where it decides on
-    the place of the axes that come of arrays, and PyTorch does not.
+    Beside arrays, an integer becomes a tensor too: NumPy counts it as an array when it decides
+    where the axes of index arrays go, and PyTorch does not.
     """
     if index.__class__ is not tuple:
         return _tensor(index, like)
@@ -47,12 +47,12 @@ def advanced(index: Any) -> bool:
 
 
 def backwards(index: Any) -> bool:
-    """Whether an index has a slice with a negative step, which PyTorch has not."""
+    """Whether an index has a slice with a negative step, which PyTorch does not support."""
     return any(p.__class__ is slice and (p.step or 1) < 0 for p in parts_of(index))
 
 
 def read(x: Any, index: Any) -> Any:
-    """x[index]; a view where PyTorch has one, which is not where a step is negative."""
+    """x[index]; a view if PyTorch can make one, which it cannot for negative steps."""
     if index.__class__ is int:
         return x[index]
     if backwards(index):
@@ -61,7 +61,7 @@ def read(x: Any, index: Any) -> Any:
 
 
 def _turned(x: Any, parts: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """x with the slices that run backwards applied, and the index with all in their place."""
+    """Applies slices with negative steps to x; returns x and the remaining index."""
     used = [_used(p) for p in parts]
     rest = x.ndim - sum(used)
     found, axis = [], 0
@@ -77,7 +77,7 @@ def _turned(x: Any, parts: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _used(part: Any) -> int:
-    """How many axes of the array a part takes."""
+    """The number of axes that a part of an index uses."""
     if part is None or part is Ellipsis or part.__class__ is bool:
         return 0
     return len(part.shape) if "bool" in str(getattr(part, "dtype", "")) else 1

@@ -1,7 +1,7 @@
-"""PyTorch: kernels by hand. Names, arguments and meaning are those of `ops`.
+"""PyTorch: special kernels, with the names, arguments and meaning of `ops`.
 
-The wrappers of `array_api_compat` cost some microseconds a call; where dtypes agree, these go
-straight to PyTorch. It promotes tensors without axes as numbers, and the standard does not.
+The wrappers of `array_api_compat` take some microseconds per call; if dtypes agree, these kernels
+call PyTorch directly. Unlike PyTorch, the standard does not treat tensors without axes as numbers.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def matmul(x1: Any, x2: Any) -> Any:
 
 
 def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """An operator, which takes numbers too."""
+    """An operator that also accepts numbers."""
 
     def kernel(x1: Any, x2: Any) -> Any:
         if x2.__class__ is Tensor is x1.__class__ and x1.dtype is not x2.dtype:
@@ -81,7 +81,7 @@ def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _function(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A function that takes tensors of one dtype."""
+    """A function of tensors of equal dtype."""
 
     def kernel(x1: Any, x2: Any) -> Any:
         if not (x2.__class__ is Tensor is x1.__class__ and x1.dtype is x2.dtype):
@@ -92,7 +92,7 @@ def _function(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _float(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A function of floats, of integers too."""
+    """A function of floats that also accepts integers."""
 
     def kernel(x1: Any, x2: Any) -> Any:
         x1, x2 = matched(x1, x2)
@@ -114,7 +114,7 @@ def where(condition: Any, x1: Any, x2: Any) -> Any:
 
 
 def clip(x: Any, min: Any, max: Any) -> Any:
-    """x between two bounds; the upper one where they cross."""
+    """x limited to [min, max]; max where min > max."""
     if isinstance(x, Tensor) and not (isinstance(min, Tensor) or isinstance(max, Tensor)):
         return torch.clamp(x, min, max)
     x, min, max = together((x, min, max))
@@ -125,14 +125,14 @@ def clip(x: Any, min: Any, max: Any) -> Any:
 
 
 def sign(x: Any) -> Any:
-    """x / |x|, 0 at 0; NaN of NaN."""
+    """x / |x|, 0 at 0; NaN for NaN."""
     if x.dtype.is_complex:
         return torch.sgn(x)
     return torch.where(x != x, x, torch.sign(x)) if x.dtype.is_floating_point else torch.sign(x)
 
 
 def conj(x: Any) -> Any:
-    """The conjugate, in memory of its own."""
+    """The conjugate, as a copy."""
     return torch.conj_physical(x) if x.dtype.is_complex else x.clone()
 
 
@@ -142,7 +142,7 @@ def real(x: Any) -> Any:
 
 
 def imag(x: Any) -> Any:
-    """The imaginary part, a view; zeros of real x."""
+    """The imaginary part, a view; zeros for real x."""
     return torch.imag(x) if x.dtype.is_complex else torch.zeros_like(x)
 
 

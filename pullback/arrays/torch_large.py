@@ -1,8 +1,8 @@
-"""PyTorch: sums, products and steps that save passes over large tensors.
+"""PyTorch: sums, products and updates that save passes over large tensors.
 
-Fresh memory costs several times what arithmetic on it costs. So a cotangent is added to one that
-nobody else sees in its place, as PyTorch's engine does it, and the steps of a derivative are taken
-piece by piece, in memory that stays in the cache.
+Allocating memory costs several times more than arithmetic on it. So a cotangent is added in place
+to one that no other tensor shares, as in PyTorch's engine, and derivatives are computed block by
+block, in memory that stays in the cache.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import torch
 from torch import Tensor
 
 LARGE = 1 << 18
-"""From this many entries on it is worth while."""
+"""The minimum number of entries."""
 
 _PIECE = 1 << 15
-"""Entries of a piece: it fits into the cache, and PyTorch does not wait for a second thread."""
+"""Entries of a block: it fits into the cache, and PyTorch computes it in one thread."""
 
 
 def is_alone(array: Any) -> bool:
-    """Whether a tensor fills memory of PyTorch's own, of which there are no other tensors."""
+    """Whether a tensor fills a block of PyTorch's memory that no other tensor shares."""
     storage = array.untyped_storage()
     return (
         storage.nbytes() == array.nbytes and storage.resizable() and array.is_contiguous()
@@ -31,7 +31,7 @@ def is_alone(array: Any) -> bool:
 
 
 def _users(storage: Any) -> int:
-    """How many tensors share a storage, itself counted too."""
+    """The number of references to a storage, including this one."""
     return int(torch._C._storage_Use_Count(storage._cdata))
 
 
@@ -44,7 +44,7 @@ _ALONE = _alone()
 
 
 def add(old: Any, more: Any) -> Any:
-    """old + more; in the place of a large `old` that the caller let go of and nobody else holds."""
+    """old + more; in place if `old` is large and has no other references."""
     if (
         old.numel() < LARGE or getrefcount(old) > _LET_GO or old.__class__ is not Tensor
         or not is_alone(old)
@@ -58,11 +58,11 @@ def _references(old: Any, more: Any) -> int:
     return getrefcount(old)
 
 
-_LET_GO = _references({0: object()}.pop(0), None)  # how that counts depends on the interpreter
+_LET_GO = _references({0: object()}.pop(0), None)  # the count depends on the interpreter
 
 
 def scale(g: Any, slope: Callable[[Any], Any], x: Any) -> Any:
-    """g · slope(x), of an elementwise slope; piece by piece where x is large."""
+    """g · slope(x) for an elementwise slope; block by block if x is large."""
     if (
         x.numel() < LARGE or not x.is_cpu or g.shape != x.shape or g.dtype is not x.dtype
         or not x.is_floating_point() or not (g.__class__ is x.__class__ is Tensor)

@@ -1,6 +1,6 @@
-"""PyTorch: kernels of linear algebra and Fourier transforms; failures in the library's words.
+"""PyTorch: linear algebra and Fourier transforms, with the library's error messages.
 
-Special functions that PyTorch has not are SciPy's, on the CPU: `by_numpy`.
+Special functions that PyTorch lacks are computed by SciPy on the CPU: `by_numpy`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .torch_dtypes import inexact, matched
 
 
 def _floats(x: Any, who: str, *, square: bool = False, argument: str = "x") -> Any:
-    """x as floats, if it is a matrix or a stack of them."""
+    """x as floats; checks that it is a matrix or a stack of matrices."""
     check_matrices(x.shape, who, square=square, argument=argument)
     return inexact(x)
 
@@ -26,14 +26,14 @@ def _floats(x: Any, who: str, *, square: bool = False, argument: str = "x") -> A
 def solve(x1: Any, x2: Any) -> Any:
     """The solution of x1 @ x = x2.
 
-    Raises `SingularMatrixError`, and `ShapeError` for what is not square or does not fit.
+    Raises `SingularMatrixError`, and `ShapeError` for shapes that are not square or do not match.
     """
     x1, x2 = matched(x1, x2)
     x1, x2 = _floats(x1, "solve", square=True, argument="x1"), inexact(x2)
     check_right_side(x1.shape[-1], x2.shape, "solve", "x2")
     vector = x2.ndim == 1
     x2 = x2[:, None] if vector else x2
-    if x2.ndim < x1.ndim:  # which PyTorch might take for a stack of vectors
+    if x2.ndim < x1.ndim:  # PyTorch could read this as a stack of vectors
         x2 = x2[(None,) * (x1.ndim - x2.ndim)]
     try:
         out = torch.linalg.solve(x1, x2)
@@ -66,7 +66,7 @@ def expm(x: Any) -> Any:
 
 
 def cholesky(x: Any, upper: bool) -> Any:
-    """The triangular factor; raises `SingularMatrixError` where there is none."""
+    """The Cholesky factor; raises `SingularMatrixError` unless x is positive definite."""
     x = _floats(x, "cholesky", square=True)
     try:
         return torch.linalg.cholesky(x, upper=upper)
@@ -75,14 +75,14 @@ def cholesky(x: Any, upper: bool) -> Any:
 
 
 def lu(x: Any) -> Any:
-    """P, L and U with x = P @ L @ U; P real."""
+    """P, L and U with x = P @ L @ U; P is real."""
     x = _floats(x, "lu")
     p, low, up = torch.linalg.lu(x)
     return torch.real(p).contiguous(), low, up
 
 
 def _told(name: str, *, square: bool = False) -> Callable[..., Any]:
-    """PyTorch's function of a name; what LAPACK gives up on is a `ConvergenceError`."""
+    """PyTorch's function of this name; raises `ConvergenceError` if LAPACK fails."""
     function = getattr(torch.linalg, name)
 
     def kernel(x: Any, **attrs: Any) -> Any:
@@ -98,7 +98,7 @@ def _told(name: str, *, square: bool = False) -> Callable[..., Any]:
 
 
 def pinv(x: Any, rtol: Any) -> Any:
-    """The pseudo-inverse; `rtol` from any library."""
+    """The pseudo-inverse; `rtol` can come from any library."""
     return _pinv(x, rtol=None if rtol is None else torch.as_tensor(rtol, device=x.device))
 
 
@@ -106,7 +106,7 @@ _pinv = _told("pinv")
 
 
 def _fourier(name: str) -> Callable[..., Any]:
-    """A Fourier transform, of which PyTorch refuses those of no examples."""
+    """A Fourier transform; PyTorch itself rejects empty batches."""
     function = getattr(torch.fft, name)
 
     def kernel(x: Any, *, axes: tuple[int, ...], norm: str, n: int | None = None) -> Any:
@@ -131,7 +131,7 @@ def _fourier(name: str) -> Callable[..., Any]:
 
 
 def by_numpy(name: str) -> Callable[..., Any]:
-    """NumPy's kernel of an operation, on the memory of a tensor on the CPU, else on a copy."""
+    """NumPy's kernel of an operation, on the memory of a CPU tensor, else on a copy."""
     kernel = adapters[numpy.ndarray].kernel(name, numpy.ndarray)
     adapter = adapters[Tensor]
 

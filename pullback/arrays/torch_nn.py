@@ -1,4 +1,4 @@
-"""PyTorch: kernels of losses, of convolutions and of pools, by its own functions."""
+"""PyTorch: losses, convolutions and pooling, by PyTorch's own functions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def class_losses(logits: Any, targets: Any, axis: int, label_smoothing: float) -
     losses = weighed(torch.log_softmax(logits, axis)).neg_()
     largest = torch.amax(logits, axis)
     infinite = torch.isinf(largest)
-    if infinite.any():  # where PyTorch has NaN
+    if infinite.any():  # PyTorch returns NaN there
         losses = torch.where(infinite, largest.abs() - weighed(logits), losses)
     return losses
 
@@ -57,13 +57,13 @@ def _padded(x: Any, windows: Any, fill: float = 0.0) -> Any:
 
 
 def _how(windows: Any, groups: int) -> tuple[Any, ...]:
-    """What PyTorch wants to know of a convolution of something that is padded."""
+    """PyTorch's arguments for a convolution of a padded input."""
     none = [0] * len(windows.lengths)
     return list(windows.strides), none, list(windows.dilation), False, none, groups
 
 
 def _bilinear(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function linear in two arrays, of complex ones by their parts."""
+    """A bilinear function of two arrays; complex arrays are computed by parts."""
 
     def kernel(x1: Any, x2: Any, *how: Any, **attrs: Any) -> Any:
         if not (x1.is_complex() or x2.is_complex()):
@@ -79,7 +79,7 @@ def _bilinear(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @_bilinear
 def convolution(x: Any, w: Any, windows: Any, groups: int) -> Any:
-    """Each entry of the output is a window of x times w."""
+    """Each entry of the output is the product of w and a window of x."""
     outs = windows.outs(x.shape[2:])
     if not math.prod((*x.shape, *w.shape, *outs)):
         return x.new_zeros((len(x), len(w), *outs))
@@ -93,7 +93,7 @@ def _adjoints(g: Any, x: Any, w: Any, windows: Any, groups: int, mask: list[bool
 
 @_bilinear
 def convolution_weight_adjoint(g: Any, x: Any, windows: Any, groups: int) -> Any:
-    """Σ over examples and places of g times the window of x there."""
+    """Σ over examples and places of g times the window of x."""
     w = x.new_zeros((g.shape[1], x.shape[1] // groups, *windows.lengths))
     if not math.prod((*g.shape, *x.shape, *w.shape)):
         return w
@@ -102,7 +102,7 @@ def convolution_weight_adjoint(g: Any, x: Any, windows: Any, groups: int) -> Any
 
 @_bilinear
 def convolution_input_adjoint(g: Any, w: Any, windows: Any, sizes: _Sizes, groups: int) -> Any:
-    """Each entry of g times w, added where its window lies."""
+    """Adds each entry of g times w at its window."""
     shape = len(g), groups * w.shape[1], *sizes
     if not math.prod((*g.shape, *w.shape, *shape)):
         return g.new_zeros(shape)
@@ -112,7 +112,7 @@ def convolution_input_adjoint(g: Any, w: Any, windows: Any, sizes: _Sizes, group
     return found[(..., *[slice(before, before + n) for n, (before, _) in pairs])].contiguous()
 
 
-# Pools --------------------------------------------------------------------------------------
+# Pooling ------------------------------------------------------------------------------------
 
 
 def sum_pool(x: Any, windows: Any) -> Any:
@@ -124,7 +124,7 @@ def sum_pool(x: Any, windows: Any) -> Any:
 
 
 def sum_pool_adjoint(g: Any, windows: Any, sizes: _Sizes) -> Any:
-    """Each entry of g, added wherever its window lies."""
+    """Adds each entry of g to all positions of its window."""
     total = g.new_zeros((*g.shape[:2], *sizes))
     for _, at_x, at_out in _taps(sizes, g.shape[2:], windows):
         total[at_x] += g[at_out]
@@ -141,7 +141,7 @@ def max_pool(x: Any, windows: Any) -> Any:
 
 
 def _firsts(x: Any, out: Any, windows: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """For each position in the window: where it is the first to hold the maximum."""
+    """For each position in the window: the windows whose first maximum it is."""
     free = torch.ones_like(out, dtype=torch.bool)
     for _, at_x, at_out in _taps(x.shape[2:], out.shape[2:], windows):
         first = free[at_out] & ~(x[at_x] < out[at_out])  # NaN is never less
@@ -150,7 +150,7 @@ def _firsts(x: Any, out: Any, windows: Any) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def max_pool_scatter(g: Any, x: Any, out: Any, windows: Any) -> Any:
-    """Each entry of g, added where the first maximum of its window is."""
+    """Adds each entry of g at the first maximum of its window."""
     total = torch.zeros_like(x, dtype=g.dtype)
     for at_x, at_out, first in _firsts(x, out, windows):
         total[at_x] += torch.where(first, g[at_out], 0)
@@ -158,7 +158,7 @@ def max_pool_scatter(g: Any, x: Any, out: Any, windows: Any) -> Any:
 
 
 def max_pool_gather(h: Any, x: Any, out: Any, windows: Any) -> Any:
-    """The entry of h where the first maximum of each window of x is."""
+    """The entry of h at the first maximum of each window of x."""
     total = torch.zeros_like(out, dtype=h.dtype)
     for at_x, at_out, first in _firsts(x, out, windows):
         total[at_out] += torch.where(first, h[at_x], 0)

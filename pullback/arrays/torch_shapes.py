@@ -1,4 +1,4 @@
-"""PyTorch: kernels of reductions, shapes and searching. Names and meaning are those of `ops`."""
+"""PyTorch: reductions, shapes and searching, with the names and meaning of `ops`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def total(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -
     """The sum."""
     if axis is None and not keepdims:
         return torch.sum(x, dtype=dtype_of(dtype))
-    if axis == () or not x.ndim:  # no axes are all axes to PyTorch
+    if axis == () or not x.ndim:  # for PyTorch, no axes means all axes
         return torch.sum(x[None], 0, dtype=dtype_of(dtype))
     return torch.sum(x, axis, keepdims, dtype=dtype_of(dtype))
 
@@ -61,7 +61,7 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
         if axis == () or not x.ndim:
             return function(x[None], 0, correction=correction)
         n = math.prod([x.shape[a] for a in _all(x, axis)])
-        if n <= correction or not x.numel():  # of which PyTorch warns
+        if n <= correction or not x.numel():  # PyTorch warns here
             square = torch.abs(x - torch.mean(x, axis, keepdim=True)) ** 2
             return torch.sum(square, axis, keepdims) / float(max(n - correction, 0))
         return function(x, axis, correction=correction, keepdim=keepdims)
@@ -78,13 +78,13 @@ def _all(x: Any, axis: Any) -> Any:
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """log Σ exp(x)."""
     x = inexact(x)
-    if axis == ():  # no axes are all axes to PyTorch
+    if axis == ():  # for PyTorch, no axes means all axes
         return x.clone()
     return torch.logsumexp(x, _all(x, axis), keepdims)
 
 
 def softmax(x: Any, axis: int = -1) -> Any:
-    """exp(x) / Σ exp(x); 0 in a slice of nothing but `-inf`."""
+    """exp(x) / Σ exp(x); 0 in a slice that is all `-inf`."""
     x = inexact(x)
     if not x.shape[axis]:
         return x
@@ -92,7 +92,7 @@ def softmax(x: Any, axis: int = -1) -> Any:
 
 
 def log_softmax(x: Any, axis: int = -1) -> Any:
-    """log(softmax(x)); `-inf` in a slice of nothing else."""
+    """log(softmax(x)); `-inf` in a slice that is all `-inf`."""
     x = inexact(x)
     if not x.shape[axis]:
         return x
@@ -100,16 +100,16 @@ def log_softmax(x: Any, axis: int = -1) -> Any:
 
 
 def _nowhere(x: Any, axis: int) -> Any:
-    """Whether a slice has nothing but `-inf`."""
+    """Whether a slice is all `-inf`."""
     return torch.amax(x, axis, keepdim=True) == -torch.inf
 
 
 def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm."""
-    if axis == ():  # no axes are all axes to PyTorch
+    if axis == ():  # for PyTorch, no axes means all axes
         x, axis, keepdims = x[None], 0, False
     x = inexact(x)
-    if ord == math.inf and not x.numel():  # of nothing 0, which PyTorch refuses
+    if ord == math.inf and not x.numel():  # 0 for empty tensors, which PyTorch rejects
         return torch.sum(torch.abs(x), axis, keepdims)
     return torch.linalg.vector_norm(x, ord, axis, keepdims)
 
@@ -125,22 +125,22 @@ def reshape(x: Any, shape: Any, copy: bool | None = None) -> Any:
 
 
 def expand_dims(x: Any, axis: Any = 0) -> Any:
-    """Axes of length 1 put in."""
+    """Inserts axes of length 1."""
     if axis.__class__ is int:
         return x.unsqueeze(axis)
     rank = x.ndim + len(axis)
     if any(not -rank <= a < rank for a in axis):
-        raise IndexError(f"an axis of {rank} is not in {axis}")
+        raise IndexError(f"axis out of range: {axis}; expected axes in [-{rank}, {rank})")
     places = sorted({a % rank for a in axis})
     if len(places) != len(axis):
-        raise ValueError(f"an axis comes twice in {axis}")
+        raise ValueError(f"duplicate axis in {axis}")
     for a in places:
         x = x.unsqueeze(a)
     return x
 
 
 def squeeze(x: Any, axis: Any) -> Any:
-    """Axes of length 1 taken out."""
+    """Removes axes of length 1."""
     for a in _all(x, axis):
         if x.shape[a] != 1:
             raise ValueError(f"axis {a} has length {x.shape[a]}, not 1")
@@ -153,7 +153,7 @@ def permute_dims(x: Any, axes: Any) -> Any:
 
 
 def broadcast_to(x: Any, shape: Any) -> Any:
-    """A view."""
+    """A view with the entries repeated."""
     return x.expand(shape)
 
 
@@ -163,7 +163,7 @@ def flip(x: Any, *, axis: Any = None) -> Any:
 
 
 def roll(x: Any, shift: Any, *, axis: Any = None) -> Any:
-    """The entries moved on."""
+    """The entries shifted along an axis."""
     if axis is not None and not isinstance(shift, (tuple, list)):
         shift = (shift,) * len(_all(x, axis))
     return torch.roll(x, shift, axis)
@@ -180,23 +180,23 @@ def triu(x: Any, *, k: int = 0) -> Any:
 
 
 def pad(x: Any, widths: Any, *, constant_values: Any = 0) -> Any:
-    """x with entries of one value around it."""
+    """x padded with a constant."""
     sides = [side for pair in reversed(widths) for side in pair]
     return torch.nn.functional.pad(x, sides, value=constant_values)
 
 
 def concat(*arrays: Any, axis: int, starts: Any = None) -> Any:
-    """One after the other."""
+    """Concatenates along an axis."""
     return torch.cat(together(arrays), axis)
 
 
 def stack(*arrays: Any, axis: int) -> Any:
-    """Side by side."""
+    """Stacks along a new axis."""
     return torch.stack(together(arrays), axis)
 
 
 def repeat(x: Any, repeats: Any, *, axis: Any = None) -> Any:
-    """Each entry several times."""
+    """Each entry repeated."""
     return torch.repeat_interleave(x, repeats, axis)
 
 
@@ -206,7 +206,7 @@ def take(x: Any, indices: Any, *, axis: int = 0) -> Any:
 
 
 def einsum(*operands: Any, subscripts: str) -> Any:
-    """The sum of products; of one operand a copy, not the view that it may be."""
+    """The sum of products; for one operand a copy, never a view."""
     operands = tuple(together(operands))
     found = torch.einsum(subscripts, *operands)
     return found.clone() if len(operands) == 1 else found
@@ -236,18 +236,18 @@ def sort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = Tru
 
 
 def argsort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The positions that put the entries in order."""
+    """The positions that sort the entries."""
     return torch.argsort(x, dim=axis, descending=descending, stable=stable)
 
 
 def searchsorted(x1: Any, x2: Any, *, side: str = "left") -> Any:
-    """Where each entry of x2 belongs in x1."""
+    """The position of each entry of x2 in the sorted x1."""
     x1, x2 = matched(x1, x2)
     return torch.searchsorted(x1.contiguous(), x2.contiguous(), side=side)
 
 
 def unique_all(x: Any) -> Any:
-    """The distinct entries, where each is first, which each entry is, how many there are."""
+    """The distinct entries, their first positions, the inverse, and the counts."""
     flat = x.reshape(-1)
     order = torch.argsort(flat, stable=True)
     ordered = flat[order]

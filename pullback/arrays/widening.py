@@ -1,8 +1,8 @@
-"""float16 and bfloat16 where a library computes with neither: in float32, rounded once.
+"""float16 and bfloat16 for operations that a library lacks: computed in float32, rounded once.
 
-Libraries have half precision for the operations that networks are made of, and few others. Linear
-algebra, Fourier transforms and special functions of narrow arrays are computed in float32 here, on
-every library but NumPy, of which all operations are (`numpy_narrow`).
+Libraries support half precision for the operations of neural networks, and few others. This file
+computes linear algebra, Fourier transforms and special functions of narrow arrays in float32, for
+every library but NumPy, where `numpy_narrow` does so for all operations.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WIDE = frozenset((*_LINEAR, *_FOURIER, *_SPECIAL, "make_complex"))
 def widened_kernel(
     kernel: Callable[..., Any], narrow: Collection[Any], cast: Callable[[Any, Any], Any], wide: Any
 ) -> Callable[..., Any]:
-    """A kernel that takes narrow arrays too, and gives narrow ones where float32 would come out.
+    """A kernel that also accepts narrow arrays, and rounds float32 results back to their dtype.
 
     narrow   the library's narrow dtypes
     cast     (array, dtype) -> the array in the dtype

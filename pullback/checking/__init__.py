@@ -1,8 +1,8 @@
-"""`check`: is a hand-written gradient right? Reading order: finding, subject, laws, check, report.
+"""`check`: tests whether a custom gradient is right. Read: finding, subject, laws, check, report.
 
-A `Subject` is a function and its examples, and knows how to ask it for gradients. A law is a
-function of a subject that yields findings. `check` runs the laws and puts what they found into a
-`Report`.
+A `Subject` is a function with its examples, and computes the function's derivatives in every mode.
+A law is a function of a subject that yields findings. `check` runs the laws and collects their
+findings in a `Report`.
 """
 
 from .check import check as check

@@ -1,4 +1,4 @@
-"""The law about the call itself: without a value at the examples there is nothing to check."""
+"""The law about the call itself: without a value at the examples, no gradient can be checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .words import first_of
 
 @law("call", "A function, or a surrogate, that raises or has no finite value at the examples.")
 def check_call(subject: Subject) -> Iterator[Finding]:
-    """The function has numbers as values at its examples, and so has its surrogate."""
+    """The function, and its surrogate, return finite numbers at the examples."""
     if not subject.wanted:
         yield not_applicable("no argument is a real or complex number or array")
         return
@@ -31,7 +31,7 @@ def check_call(subject: Subject) -> Iterator[Finding]:
         return
     if any(o.size for o in floats) and not any(numpy.isfinite(o).any() for o in floats):
         yield failed(
-            f"`{subject.name}` at the examples", "numbers", "NaN or infinity in every place",
+            f"`{subject.name}` at the examples", "finite numbers", "NaN or infinity in every entry",
             "give examples inside its domain", inputs=[numpy_of(x) for x in subject.point],
         )
         return
@@ -44,10 +44,10 @@ def _called(subject: Subject, f: Any, who: str) -> tuple[list[Any], Finding | No
     try:
         with steady(subject.seed):
             return [numpy_of(o) for o in subject.run(f, subject.tensors(subject.point))], None
-    except Exception as error:  # whatever it is, there is no value
+    except Exception as error:  # any error means that the function has no value here
         return [], failed(
             f"{who} at the examples", "a value", first_of(error),
-            "give examples, and kwargs={…}, that it takes",
+            "give examples (and kwargs={…}) that the function accepts",
         )
 
 
@@ -59,10 +59,10 @@ def _surrogate(subject: Subject, floats: Sequence[Any]) -> Finding:
     wanted = [o.shape for o in floats]
     seen = [o.shape for o in outs if o.dtype.kind not in "biu"]
     if wanted == seen:
-        return passed("the surrogate has values of the same shapes")
+        return passed("the surrogate returns the same shapes")
     return failed(
-        f"{who} at the examples", f"outputs of the function's shapes, {_listed(wanted)}",
-        _listed(seen), "pass a function of the same arguments, with as many outputs",
+        f"{who} at the examples", f"the output shapes of the function, {_listed(wanted)}",
+        _listed(seen), "pass a function with the same arguments and the same number of outputs",
     )
 
 

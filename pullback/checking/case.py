@@ -1,4 +1,4 @@
-"""`Case`: a function at one point, with its true derivative along one direction."""
+"""`Case`: a function at one point, with its true derivative along a random direction."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .subject import Point, Subject, like, numpy_of, random_like
 
 
 class Case:
-    """Outputs, pull and differences of a subject at a point (raw arrays), for random numbers.
+    """The outputs, gradients and finite differences of a subject at a point of raw arrays.
 
-    direction, cotangents   random; the latter zero where differences cannot be trusted
+    direction, weights   random; weights (cotangents) are zero where differences are unreliable
     """
 
     def __init__(self, subject: Subject, point: Point, salt: int = 0) -> None:
@@ -32,30 +32,30 @@ class Case:
 
     @cached_property
     def pulling(self) -> Any:
-        """The outputs, raw, and the pullback."""
+        """The raw outputs, and the pullback."""
         return self.subject.pulling(self.point)
 
     @cached_property
     def outs(self) -> list[Any]:
-        """The outputs that can have a derivative, as NumPy arrays."""
+        """The differentiable outputs, as NumPy arrays."""
         return [wide(v) for v in map(numpy_of, self.pulling[0]) if v.dtype.kind not in "biu"]
 
     @cached_property
     def true(self) -> Slope:
-        """The derivative along the direction, by differences of the function or its surrogate."""
+        """The derivative along the direction: finite differences of f or its surrogate."""
         f = self.subject.surrogate or self.subject.f
         return slope(self.reference(f), self.entries, self.plain_direction, self.eps)
 
     @property
     def plain_direction(self) -> list[Any]:
-        """The direction before it was scaled by the entries."""
+        """The direction before scaling by the entries."""
         return [
             d / numpy.maximum(1.0, numpy.abs(x))
             for d, x in zip(self.direction, self.entries, strict=True)
         ]
 
     def reference(self, f: Any) -> Any:
-        """A function of NumPy arrays: the inexact outputs of `f`."""
+        """The inexact outputs of `f` as a function of NumPy arrays."""
 
         def values(entries: Sequence[Any]) -> list[Any]:
             raws = [like(x, e) for x, e in zip(self.point, entries, strict=True)]
@@ -67,14 +67,14 @@ class Case:
 
     @cached_property
     def weights(self) -> list[Any]:
-        """A random NumPy cotangent for each inexact output, zero where nothing can be trusted."""
+        """A random NumPy cotangent for each inexact output; zero where differences fail."""
         return [
             numpy.where(t, random_like(v, self.rng), 0)
             for v, t in zip(self.true.values, self.true.trusted, strict=True)
         ]
 
     def spread(self, weights: Sequence[Any]) -> list[Any]:
-        """Weights as raw cotangents, with None for outputs of integers."""
+        """Weights as raw cotangents, with None for integer outputs."""
         given = iter(weights)
         return [
             None if numpy_of(o).dtype.kind in "biu" else like(o, next(given))
@@ -82,28 +82,28 @@ class Case:
         ]
 
     def pulled(self, weights: Sequence[Any]) -> list[Any]:
-        """The gradients for some weights, as NumPy arrays."""
+        """The gradients for the given weights, as NumPy arrays."""
         return [wide(numpy_of(g)) for g in self.pulling[1](self.spread(weights))]
 
     @cached_property
     def gradient(self) -> list[Any]:
-        """The gradients for the weights."""
+        """The gradients for `weights`."""
         return self.pulled(self.weights)
 
     def tolerance(self, *sizes: float) -> float:
-        """How far sums of this size may be apart: what was asked for, or by the precision."""
+        """The allowed difference for sums of these sizes: from rtol and atol, or the precision."""
         s = self.subject
         rtol = s.rtol if s.rtol is not None else max(1e-8, 50 * self.eps)
         return (s.atol if s.atol is not None else 0.0) + rtol * (sum(sizes) + 1e-30)
 
     @property
     def finite(self) -> bool:
-        """Whether the function has numbers here."""
+        """Whether all outputs are finite here."""
         return all(bool(numpy.isfinite(v).all()) for v in self.outs)
 
 
 def wide(x: Any) -> Any:
-    """A NumPy array in double precision; of integers and booleans as it is."""
+    """A NumPy array in double precision; integers and booleans unchanged."""
     if x.dtype.kind in "biu":
         return x
     return x.astype(numpy.complex128 if x.dtype.kind == "c" else numpy.float64)
@@ -116,13 +116,13 @@ def real_name(x: Any) -> str:
 
 
 def inner(one: Sequence[Any], other: Sequence[Any]) -> tuple[float, float]:
-    """Σ Re(conj(a) b) over pairs of arrays, and the sum of the terms' sizes."""
+    """Σ Re(conj(a) b) over pairs of arrays, and the sum of the terms' absolute values."""
     terms = [numpy.real(numpy.conj(a) * b) for a, b in zip(one, other, strict=True)]
     return float(sum(t.sum() for t in terms)), float(sum(numpy.abs(t).sum() for t in terms))
 
 
 def cases(subject: Subject, points: Sequence[Point]) -> list[Case]:
-    """A case at each point where the function has numbers and is smooth; near it, where it is not.
+    """A case at each point where the function is finite and smooth, or else at a point near it.
     """
     found = []
     for k, point in enumerate(points):

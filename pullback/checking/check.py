@@ -29,21 +29,22 @@ def check(
     seed: int = 0, skip: Mapping[str, str] | Sequence[str] = (), rtol: float | None = None,
     atol: float | None = None, name: str | None = None, kwargs: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Check the gradients of a function at some examples of its arguments.
+    """Returns a `Report` on whether the gradients of a function are right at the given examples.
 
-    f          an operation, a hand-written gradient, a `Function`, any function of tensors
-    examples   its arguments: numbers, arrays, Tensors, structures; anything else is handed on
-    order      2: its gradient can be differentiated too, and is right; 1: it is not asked
-    surrogate, derivative_of   the function whose derivative the rule means to be, where that is
-               not f's: straight-through estimators, gradient reversal
-    dtypes     names of the dtypes that f is said to take; left out, real ones are tried
-    seed       of everything that is drawn
-    skip       names of laws that are left out, or {name: why}
-    rtol, atol  how far numbers may be apart; by the dtype if left out
-    name, kwargs   what f is called in the report, and keyword arguments for it
+    f          an operation, a function with a custom gradient, a `Function`, or any function of
+               tensors
+    examples   its arguments: numbers, arrays, Tensors, pytrees; others are passed unchanged
+    order      order=1 checks first derivatives only; order=2 also second derivatives
+    surrogate, derivative_of   the function whose derivative the rule returns on purpose, if it is
+               not f's own: for straight-through estimators, gradient reversal
+    dtypes     names of the dtypes that f must accept; default: tries all real dtypes
+    seed       of all random numbers
+    skip       names of laws to leave out, or {name: reason}
+    rtol, atol  allowed differences; the default depends on the dtype
+    name, kwargs   the function's name in the report, and keyword arguments for it
 
-    Raises `ArgumentTypeError` for what cannot be called, `ArgumentError` for another order or for
-    a law to be skipped that is not there.
+    Raises `ArgumentTypeError` if f is not callable; `ArgumentError` for another order, or for an
+    unknown law in `skip`.
 
     >>> import pullback as pb
     >>> bool(check(pb.tanh, pb.tensor([0.5, -1.0])))
@@ -77,20 +78,20 @@ def check(
             start = time.perf_counter()
             findings += [replace(found, law=law.name) for found in findings_of(law, subject)]
             seconds[law.name] = time.perf_counter() - start
-            if law.name == "call" and findings[-1].status != "passed":  # nothing can be asked
-                why = findings[-1].reason or "nothing could be asked: see the law \"call\""
+            if law.name == "call" and findings[-1].status != "passed":  # nothing can be checked
+                why = findings[-1].reason or "the call failed: see the law \"call\""
                 reasons = {**dict.fromkeys(LAWS, why), **reasons}
     return Report(subject.name, findings, seconds)
 
 
 def findings_of(law: Law, subject: Subject) -> Iterator[Finding]:
-    """What a law finds; an error that it raises is a finding too."""
+    """The findings of a law; an error raised by the law is a failure too."""
     try:
         with warnings.catch_warnings(), numpy.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             yield from list(law.test(subject))
     except Exception as error:
         yield failed(
-            f"`{subject.name}`, when its gradient is asked for", "an answer", first_of(error),
-            "correct what raises", inputs=map(numpy_of, subject.point),
+            f"`{subject.name}`, when its gradient is computed", "a result", first_of(error),
+            "correct the code that raises", inputs=map(numpy_of, subject.point),
         )

@@ -1,8 +1,8 @@
-"""Derivatives by differences, with what they may be off by and where they can be trusted.
+"""Derivatives by finite differences, with error bounds and with the entries that are reliable.
 
-Central differences at three steps, extrapolated twice (Richardson): the error of what comes out is
-of the order of the sixth power of the step. Where two steps disagree, or the slopes to both sides
-do, the function is not smooth, and that entry is not to be trusted.
+Central differences at three steps, extrapolated twice (Richardson): the error is of the order of
+the sixth power of the step. Where two steps disagree, or the left and right slopes do, the function
+is not smooth, and the entry is marked as not trusted.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Arrays = list[Any]
 EPS = {"float64": 2.3e-16, "float32": 1.2e-7, "float16": 9.8e-4, "bfloat16": 7.9e-3}
 """The spacing of numbers near 1, by dtype."""
 _STEPS = ((1e-12, (2e-3, 1e-4, 4e-2)), (1e-5, (5e-2, 5e-3, 0.3)), (1.0, (0.3, 0.06)))
-"""For numbers spaced closer than this: the steps to be tried until one will do."""
+"""For each spacing of numbers (an upper bound): the steps to try, in order."""
 
 
 class Slope(NamedTuple):
     """The derivative of several arrays along a direction.
 
-    values    an array each
-    errors    what its entries may be off by
+    values    one array per output
+    errors    bounds on the error of each entry
     trusted   True where the function is smooth
     """
 
@@ -33,17 +33,17 @@ class Slope(NamedTuple):
 
     @property
     def values_trusted(self) -> Arrays:
-        """The values, zero where they are not to be trusted."""
+        """The values, zero in entries that are not trusted."""
         return [numpy.where(t, v, 0) for v, t in zip(self.values, self.trusted, strict=True)]
 
     @property
     def found(self) -> bool:
-        """Whether any entry can be trusted."""
+        """Whether any entry is trusted."""
         return any(bool(t.any()) for t in self.trusted)
 
     @property
     def error(self) -> float:
-        """What trusted entries may be off by, relative to the largest of them."""
+        """The largest error of a trusted entry, relative to the largest trusted value."""
         off = max((float(e[t].max(initial=0)) for e, t in zip(
             self.errors, self.trusted, strict=True)), default=0.0)
         return off / max(1e-300, *(largest(v[t]) for v, t in zip(
@@ -55,9 +55,9 @@ def slope(
 ) -> Slope:
     """The derivative of f along a direction at a point, in NumPy arrays of double precision.
 
-    The direction is multiplied by the size of each entry above 1: here, 12 · 2.
+    Scales the direction by the size of each entry above 1: here, 12 · 2.
 
-    eps   spacing of the numbers that f computes with; steps are chosen by it
+    eps   relative spacing of the numbers that f computes with; determines the steps
 
     >>> import numpy as np
     >>> found = slope(lambda xs: [xs[0] ** 3], [np.array([2.0])], [np.array([1.0])], 2.3e-16)
@@ -74,7 +74,7 @@ def slope(
 def along(
     f: Callable[[Arrays], Arrays], point: Sequence[Any], direction: Sequence[Any], eps: float,
 ) -> Slope:
-    """As `slope`, along the direction as it is."""
+    """Same as `slope`, without scaling the direction."""
     middle = f(list(point))
     best: Slope | None = None
     for step in next(steps for limit, steps in _STEPS if eps < limit):
@@ -87,7 +87,7 @@ def along(
 
 
 def largest(array: Any) -> float:
-    """The largest absolute value of an array; 0 of none."""
+    """The largest absolute value in an array; 0 if it is empty."""
     return float(numpy.abs(array).max(initial=0)) if array.size else 0.0
 
 
@@ -126,7 +126,7 @@ def _extrapolated(
     noise = 8 * eps * size / step
     error = numpy.abs(value - second) * 2 + noise
     scale = largest(value[numpy.isfinite(value)])
-    kink = numpy.abs(2 * finer - jump)  # smooth: of the order of the third power of the step
+    kink = numpy.abs(2 * finer - jump)  # if smooth: of the order of the third power of the step
     bound = 1e-5 * scale + 1e-4 * numpy.abs(value) + 20 * noise
     spread = numpy.abs(first - second) <= 1e-2 * (scale + numpy.abs(value)) + 20 * noise
     trusted = (error <= 1e-3 * scale + 20 * noise) & (kink <= bound) & spread
@@ -134,7 +134,7 @@ def _extrapolated(
 
 
 def _better(one: Slope, other: Slope) -> Slope:
-    """Entry by entry, what is trusted, and of that what is closer."""
+    """For each entry, the trusted estimate with the smaller error."""
     values, errors, trusted = [], [], []
     for v, e, t, w, d, u in zip(*one, *other, strict=True):
         take = u & (~t | (d < e))

@@ -1,4 +1,4 @@
-"""`Finding`: what a law found out about a function, in one case."""
+"""`Finding`: the result of one law in one case."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ Status = Literal["passed", "failed", "not applicable"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One case of one law: that it holds, that it does not apply, or what is wrong.
+    """One case of one law: it passed, failed, or does not apply.
 
-    law         its name; filled in by `check`
+    law         the law's name; set by `check`
     status      "passed", "failed" or "not applicable"
-    path        how the function was used: "eager", "jvp", "vmap", "function", …
-    dtype       in which dtype
-    reason      why a law does not apply; or, of one that holds, a remark ("in float32")
+    path        how the derivative was computed: "eager", "jvp", "vmap", "function", …
+    dtype       the dtype of the inputs
+    reason      why the law does not apply; for a passed law, a remark ("in float32")
     who, expected, got, fix   the message of a failure, as in every error of the library
-    inputs      the smallest failing input: an array for each differentiated argument
-    wanted, seen   arrays to be compared side by side, expected and got
-    difference  the largest difference between them
+    inputs      the smallest failing input: one array per differentiated argument
+    wanted, seen   the expected array and the array that was computed
+    difference  the largest difference between these two
 
     >>> finding = failed("gradient of `f`", "2.0", "1.0", "multiply by two")
     >>> finding.ok, print(finding.message)
@@ -47,12 +47,12 @@ class Finding:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """True unless the law failed."""
         return self.status != "failed"
 
     @property
     def message(self) -> str:
-        """The failure in the shape who / expected / got / fix; the remark of any other finding."""
+        """The failure as who / expected / got / fix; for any other finding, its remark."""
         if self.ok:
             return self.reason
         lines = [self.who]
@@ -63,12 +63,12 @@ class Finding:
 
 
 def passed(remark: str = "", *, path: str = "eager", dtype: str = "") -> Finding:
-    """The law holds in this case."""
+    """A finding: the law holds in this case."""
     return Finding("passed", path=path, dtype=dtype, reason=remark)
 
 
 def not_applicable(reason: str, *, path: str = "eager", dtype: str = "") -> Finding:
-    """The law has nothing to say about this function, for a reason."""
+    """A finding: the law does not apply to this function, with the reason."""
     return Finding("not applicable", path=path, dtype=dtype, reason=reason)
 
 
@@ -76,7 +76,7 @@ def failed(
     who: str, expected: str, got: str, fix: str = "", *, path: str = "eager", dtype: str = "",
     inputs: Any = None, wanted: Any = None, seen: Any = None, difference: float | None = None,
 ) -> Finding:
-    """The law is broken in this case."""
+    """A finding: the law is broken in this case."""
     return Finding(
         "failed", path=path, dtype=dtype, who=who, expected=expected, got=got, fix=fix,
         inputs=None if inputs is None else tuple(inputs), wanted=wanted, seen=seen,

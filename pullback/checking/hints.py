@@ -1,4 +1,4 @@
-"""What is probably wrong with a gradient, told from its numbers beside those of differences."""
+"""Guesses the mistake in a gradient by comparing it with finite differences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Arrays = Sequence[Any]
 
 
 def by_entry(case: Case, most: int = 24) -> list[Any]:
-    """The true gradient for the weights; NaN for entries beyond so many."""
+    """The true gradient for the weights; NaN for entries after the first `most`."""
     f = case.reference(case.subject.surrogate or case.subject.f)
     found, left = [], most
     for i, x in enumerate(case.entries):
@@ -41,32 +41,32 @@ def _entry(case: Case, f: Any, i: int, index: tuple[int, ...]) -> Any:
 
 
 def hint(wanted: Arrays, seen: Arrays, cotangents: Arrays = ()) -> str:
-    """What is probably wrong, from the numbers of several cases, NaN where they are not known.
+    """A sentence on the probable mistake, from several cases; unknown numbers are NaN.
 
-    cotangents  of the one output, if it has the shape of the gradient
+    cotangents  of the only output, if it has the shape of the gradient
 
     >>> import numpy as np
     >>> hint([np.array([2.0, 3.0])], [np.array([-2.0, -3.0])])
     'its sign is wrong'
     """
     if not all(numpy.isfinite(s).all() for s in seen):
-        return "the rule gives NaN or infinity where the derivative is finite"
+        return "the rule returns NaN or infinity where the derivative is finite"
     if not any(numpy.any(s) for s in seen):
-        return "the rule gives zeros: is the path cut off, as by float(), numpy() or detach()?"
+        return "the rule returns zeros: does float(), numpy() or detach() cut the path?"
     if any(numpy.iscomplexobj(w) for w in wanted) and (
             _are(wanted, seen, numpy.conj) or _are_conjugated(wanted, seen, cotangents)):
         return "it is the conjugate: gradients are adjoints, so conjugate the derivative"
     if all(_is_square(w) for w in wanted):
         if _are(wanted, seen, lambda w: numpy.swapaxes(w, -1, -2)):
-            return "it is the transpose of what it should be"
+            return "it is the transpose of the right gradient"
         if all(_is_of_one_triangle(w, s) for w, s in zip(wanted, seen, strict=True)):
-            return ("it is right for symmetric matrices only: if these are meant, check the "
-                    "function of (x + x.mT) / 2")
+            return ("it is right for symmetric matrices only: if the inputs are symmetric, check "
+                    "the function of (x + x.mT) / 2")
     return _factor(*(numpy.concatenate([numpy.ravel(x) for x in xs]) for xs in (wanted, seen)))
 
 
 def _factor(wanted: Any, seen: Any) -> str:
-    """Whether all entries are the same multiple of what they should be."""
+    """A sentence, if all entries are the same multiple of the right gradient."""
     known = ~numpy.isnan(wanted)
     wanted, seen = wanted[known], seen[known]
     size = float(numpy.abs(wanted).max(initial=0))
@@ -74,7 +74,7 @@ def _factor(wanted: Any, seen: Any) -> str:
         ratio = numpy.vdot(wanted, seen) / numpy.vdot(wanted, wanted)
         if numpy.abs(seen - ratio * wanted).max() <= 1e-4 * size * abs(ratio):
             if abs(ratio - 1) < 1e-4:
-                return f"it is off by a relative {abs(ratio - 1):.1g}: has a constant few digits?"
+                return f"it is off by a relative {abs(ratio - 1):.1g}: is a constant truncated?"
             if abs(ratio + 1) < 1e-4:
                 return "its sign is wrong"
             return f"it is {ratio:.6g} times what it should be"
@@ -102,6 +102,6 @@ def _is_square(x: Any) -> bool:
 
 
 def _is_of_one_triangle(wanted: Any, seen: Any) -> bool:
-    """Whether a function reads one triangle of a matrix, and its gradient is of a symmetric one."""
+    """Whether f reads one triangle of a matrix, but its gradient assumes a symmetric matrix."""
     both, other = (x + numpy.conj(numpy.swapaxes(x, -1, -2)) for x in (wanted, seen))
     return _are([both], [other], lambda w: w)

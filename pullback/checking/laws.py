@@ -1,4 +1,4 @@
-"""The registry of laws: what is checked about every function, a name and a sentence each."""
+"""The registry of laws: what `check` tests about every function, each with name and sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Test = Callable[["Subject"], Iterator[Finding]]
 
 
 class Law(NamedTuple):
-    """A law: its name, one sentence on what it catches, and the test."""
+    """A law: its name, one sentence on the mistakes that it catches, and the test."""
 
     name: str
     catches: str
@@ -22,14 +22,14 @@ class Law(NamedTuple):
 
 
 LAWS: dict[str, Law] = {}
-"""name -> law, in the order in which they are run."""
+"""name -> law, in the order in which `check` runs them."""
 
 
 def law(name: str, catches: str) -> Callable[[Test], Test]:
     """Register a test as a law.
 
-    name     short, in plain words: it stands in reports, and in `skip`
-    catches  one sentence: what is wrong with a function that breaks it
+    name     short, in plain words; appears in reports and in `skip`
+    catches  one sentence: the mistake in a function that breaks the law
     """
 
     def register(test: Test) -> Test:

@@ -1,4 +1,4 @@
-"""Failures put together by the mistake that they probably come from: one leads, others follow."""
+"""Groups failures by their probable mistake: one failure leads, the others follow from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ORDER = (
     "untracked", "second order", "dtypes", "mixed dtypes", "edges", "lengths", "paths",
     "ranks", "captured", "leaks",
 )
-"""The laws, those first that say most about a cause."""
+"""The laws, those first that say most about the cause."""
 
 _OF_A_TANGENT = {"dot product", "paths"}
 _OF_A_SECOND = {"second order", "paths"}
@@ -30,17 +30,17 @@ FOLLOW = {
     "unused outputs": _OF_A_PULL, "needed inputs": _OF_A_PULL, "jvp": _OF_A_TANGENT,
     "untracked": _OF_A_SECOND, "second order": {"paths"}, "dot product": {"paths"},
 }
-"""Law -> the laws that are broken, too, by what breaks it."""
+"""Law -> the other laws that the same mistake usually breaks."""
 
 
 class Mistake(NamedTuple):
-    """The failure to begin with, and those that are likely to be of the same mistake."""
+    """The failure to read first, and those that the same mistake probably causes."""
 
     leading: Finding
     follow: list[Finding]
 
     def also(self) -> str:
-        """What follows, on one line: "1 more of vjp, jvp, edges (9)"; empty where nothing does."""
+        """The other failures on one line: "1 more of vjp, jvp, edges (9)"; empty if none."""
         count = Counter(f.law for f in self.follow)
         own = count.pop(self.leading.law, 0)
         more = [f"{own} more of {self.leading.law}"] * bool(own)
@@ -48,7 +48,7 @@ class Mistake(NamedTuple):
 
 
 def mistakes(failures: Sequence[Finding]) -> list[Mistake]:
-    """The failures by mistake, that with the most telling law first.
+    """Groups the failures by mistake, the mistake with the most telling law first.
 
     >>> from pullback.checking.finding import failed
     >>> from dataclasses import replace
@@ -73,7 +73,7 @@ def _follows(other: Finding, first: Finding) -> bool:
 
 
 def _order(failures: Sequence[Finding]) -> list[str]:
-    """The laws by what they tell here: numbers that are far off, or NaN, are not a slip."""
+    """The laws, most telling first; a gradient that is NaN or far off changes the order."""
     order = list(ORDER)
     far = next((f for f in failures if f.law == "vjp" and _is_far_off(f)), None)
     if far is not None:
@@ -86,7 +86,7 @@ def _order(failures: Sequence[Finding]) -> list[str]:
 
 
 def _is_far_off(f: Finding) -> bool:
-    if f.seen is None or f.wanted is None:  # it raises
+    if f.seen is None or f.wanted is None:  # it raised an error
         return True
     size = float(numpy.abs(f.wanted).max(initial=0))
     return not (f.difference or 0.0) < 1e-2 * size

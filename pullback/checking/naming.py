@@ -1,4 +1,4 @@
-"""What arguments are called in messages."""
+"""The names of arguments in messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def names_of(args: Any, keywords: Any) -> list[str]:
-    """A name for each leaf of the arguments, as one would write it.
+    """The name of each leaf of the arguments, as one would write it in code.
 
     >>> names_of((1.0, {"a": 2.0}), {"axis": 0})
     ['argument 0', "argument 1['a']", 'argument `axis`']

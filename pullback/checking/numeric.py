@@ -1,4 +1,4 @@
-"""The laws about numbers: derivatives against differences, and against each other."""
+"""The laws about numbers: derivatives against finite differences, and against each other."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ready(subject: Subject) -> list[Case]:
 
 
 def off(case: Case) -> tuple[float, float, float]:
-    """⟨u, Jd⟩ by differences, ⟨Jᵀu, d⟩ by the rule, and how far they may be apart."""
+    """⟨u, Jd⟩ by differences, ⟨Jᵀu, d⟩ by the rule, and their allowed difference."""
     wanted, size = inner(case.weights, case.true.values_trusted)
     seen, other = inner(case.gradient, case.direction)
     error = sum(
@@ -43,14 +43,14 @@ def off(case: Case) -> tuple[float, float, float]:
 
 
 def wrong(case: Case) -> bool:
-    """Whether the gradient is not what differences say."""
+    """Whether the gradient disagrees with finite differences."""
     wanted, seen, allowed = off(case)
     return not abs(wanted - seen) <= allowed
 
 
 @law("vjp", "A gradient that is not the derivative of the function (or of its surrogate).")
 def check_vjp(subject: Subject) -> Iterator[Finding]:
-    """The pullback of random cotangents, against differences."""
+    """The pullback of random cotangents, against finite differences."""
     found = ready(subject)
     if not found:
         yield not_applicable(NOWHERE)
@@ -63,22 +63,22 @@ def check_vjp(subject: Subject) -> Iterator[Finding]:
 
 
 def precision(case: Case) -> str:
-    """The dtypes of a case's point."""
+    """The dtypes of the point of a case."""
     return ", ".join(sorted({str(x.dtype).rpartition(".")[2] for x in case.point}))
 
 
 def wrong_gradient(case: Case) -> Finding:
-    """The failure at a smaller point, entry by entry for the argument that is furthest off."""
+    """The failure at a smaller point, entry by entry, for the argument with the largest error."""
     small = shrunk(case, wrong)
     wanted = [numpy.where(numpy.isnan(w), s, w)
               for w, s in zip(by_entry(small), small.gradient, strict=True)]
     apart = [float(numpy.abs(w - s).max(initial=0))
              for w, s in zip(wanted, small.gradient, strict=True)]
     i = int(numpy.argmax(numpy.nan_to_num(numpy.array(apart), nan=numpy.inf)))
-    subject, every = case.subject, [small, case, *ready(case.subject)]  # one entry tells little
+    subject, every = case.subject, [small, case, *ready(case.subject)]  # one entry says too little
     of = "its surrogate" if subject.surrogate else "the function"
     return failed(
-        f"gradient of `{subject.name}` in {subject.names[i]}, for a cotangent of "
+        f"gradient of `{subject.name}` w.r.t. {subject.names[i]}, for a cotangent of "
         + ", ".join(map(in_words, small.weights)),
         f"the derivative of {of}: {in_words(wanted[i])}", in_words(small.gradient[i]),
         hint([by_entry(c)[i] for c in every], [c.gradient[i] for c in every],
@@ -90,12 +90,12 @@ def wrong_gradient(case: Case) -> Finding:
 
 @law("jvp", "A tangent in forward mode that is not the derivative of the function.")
 def check_jvp(subject: Subject) -> Iterator[Finding]:
-    """The tangent along a random direction, against differences."""
+    """The tangent along a random direction, against finite differences."""
     for case in ready(subject):
         try:
             seen = tangents(case)
         except NotDifferentiableError as error:
-            yield not_applicable(f"forward mode is refused: {error.got}", path="jvp")
+            yield not_applicable(f"forward mode raises: {error.got}", path="jvp")
             return
         for k, (s, v, e, t) in enumerate(zip(
             seen, case.true.values, case.true.errors, case.true.trusted, strict=True
@@ -116,12 +116,12 @@ def check_jvp(subject: Subject) -> Iterator[Finding]:
 
 
 def _of_the_gradient(case: Case) -> str:
-    """That a tangent is made of the rule for gradients, where no other rule was given."""
+    """A remark if the tangent was derived from the VJP rule, because no JVP rule was given."""
     from .traps.marking import are_without_tangents, rules_of  # its package registers laws
 
     with steady(case.subject.seed):
         outs = case.subject.of(*case.subject.tensors(case.point, requires_grad=True))
-    told = ", made of its rule for gradients by transposing (no rule for tangents was given)"
+    told = ", derived from its VJP rule by transposition (it has no JVP rule)"
     return told if are_without_tangents(rules_of([o._node for o in outs])) else ""
 
 
@@ -145,7 +145,7 @@ def check_dot_product(subject: Subject) -> Iterator[Finding]:
                 for s, t in zip(tangents(case), case.true.trusted, strict=True)
             ])
         except NotDifferentiableError as error:
-            yield not_applicable(f"forward mode is refused: {error.got}", path="jvp")
+            yield not_applicable(f"forward mode raises: {error.got}", path="jvp")
             return
         two, other = inner(case.gradient, case.direction)
         if not abs(one - two) <= case.tolerance(size, other):
@@ -169,7 +169,7 @@ def check_linearity(subject: Subject) -> Iterator[Finding]:
         ]
         a, b = 1.7, -2300.0
         largest_u = max((float(numpy.abs(u).max(initial=0)) for u in case.weights), default=0.0)
-        noise = 1e3 * case.eps * abs(b) * largest_u  # of gradients that are zero but for rounding
+        noise = 1e3 * case.eps * abs(b) * largest_u  # for gradients that are zero up to rounding
         parts = zip(
             case.gradient, case.pulled(other),
             case.pulled([a * u + b * v for u, v in zip(case.weights, other, strict=True)]),
@@ -182,11 +182,11 @@ def check_linearity(subject: Subject) -> Iterator[Finding]:
             if not apart <= case.tolerance(size) + noise or numpy.any(nothing):
                 zero = bool(numpy.any(nothing))
                 yield failed(
-                    f"gradient of `{subject.name}` in {subject.names[i]}, of a cotangent "
+                    f"gradient of `{subject.name}` w.r.t. {subject.names[i]}, for a cotangent "
                     + ("of zeros" if zero else "that is a sum"),
                     "zeros" if zero else f"the sum of both gradients: {in_words(wanted)}",
                     in_words(nothing if zero else both),
-                    "a rule is linear in its cotangent: multiply by it, once",
+                    "a rule must be linear in its cotangent: multiply by it exactly once",
                     inputs=case.entries, wanted=0 * nothing if zero else wanted,
                     seen=nothing if zero else both, difference=apart,
                 )
@@ -196,9 +196,9 @@ def check_linearity(subject: Subject) -> Iterator[Finding]:
 
 @law("second order", "A gradient that cannot be differentiated, or whose gradient is wrong.")
 def check_second(subject: Subject) -> Iterator[Finding]:
-    """The gradient of the gradient, by both modes, against differences of the gradient."""
+    """The gradient of the gradient, in both modes, against finite differences of the gradient."""
     if subject.order < 2:
-        yield not_applicable("the function is declared to have first derivatives only")
+        yield not_applicable("order=1: the function has first derivatives only")
         return
     for case in ready(subject)[:1]:
         yield from _second(case)
@@ -269,7 +269,7 @@ def _second_finding(
     return failed(
         f"second derivative of `{case.subject.name}`, {path}",
         f"{wanted:.12g}, by differences of its gradient", f"{seen:.12g}",
-        "the rule uses values that it does not know to depend on its inputs: compute them in the "
-        "rule, or pass order=1", path=path, inputs=case.entries, wanted=numpy.array(wanted),
+        "the rule uses values without history: compute them inside the rule from its inputs, "
+        "or pass order=1", path=path, inputs=case.entries, wanted=numpy.array(wanted),
         seen=numpy.array(seen), difference=abs(wanted - seen),
     )

@@ -1,4 +1,4 @@
-"""`Report`: what was tried and what was found, for people and for machines."""
+"""`Report`: the results of `check`, as text, HTML, JUnit XML and JSON."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _LIKELY = "likely the same mistake"
 
 
 class Report:
-    """What `check` found out about a function; true when nothing is wrong.
+    """The results of `check` for one function; true if no law is broken.
 
-    findings   everything, in order; `failures` are those that say what is wrong
-    tried      law -> how many cases held, failed and did not apply, their paths and dtypes, and
-               the seconds that they took
+    findings   all findings, in order; `failures` holds those of broken laws
+    tried      law -> the number of cases that passed, failed and did not apply, their paths and
+               dtypes, and the time in seconds
 
     >>> import pullback as pb
     >>> from pullback.checking import check
@@ -47,12 +47,12 @@ class Report:
 
     @property
     def failures(self) -> list[Finding]:
-        """The findings that say what is wrong."""
+        """The findings of broken laws."""
         return [f for f in self.findings if not f.ok]
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """True if no law is broken."""
         return not self.failures
 
     def __bool__(self) -> bool:
@@ -60,7 +60,7 @@ class Report:
 
     @property
     def tried(self) -> dict[str, dict[str, Any]]:
-        """What each law looked at."""
+        """law -> counts, paths, dtypes and seconds."""
         made: dict[str, dict[str, Any]] = {}
         for f in self.findings:
             row = made.setdefault(f.law, {
@@ -74,7 +74,7 @@ class Report:
         return made
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """A row for each law: its name, the verdict, how many cases, a remark."""
+        """One row per law: name, verdict, number of cases, remark."""
         found = []
         for name, row in self.tried.items():
             own = [f for f in self.findings if f.law == name]
@@ -85,10 +85,10 @@ class Report:
         return found
 
     def text(self, *, verbose: bool = False) -> str:
-        """What is wrong, and what was tried, as plain text.
+        """The failures and the table of laws, as plain text.
 
-        Failures that are likely to be of one mistake are told by the most telling one, and named
-        on one line. `verbose`: every failure is told.
+        Shows one failure per mistake, and the names of the other laws that it probably breaks on
+        one line. `verbose=True` shows every failure.
         """
         table = [
             f"  {law:<16} {verdict:<15} {count:>3}  {remark}".rstrip()
@@ -104,16 +104,16 @@ class Report:
         verdicts = Counter(row[1] for row in self.rows())
         if self.failures:
             count = len(mistakes(self.failures))
-            return (f"{self.name}: {'a mistake' if count == 1 else f'{count} mistakes'}, "
+            return (f"{self.name}: {'1 mistake' if count == 1 else f'{count} mistakes'}, "
                     f"{verdicts['failed']} of {verdicts.total()} laws broken")
         if not verdicts["passed"]:
             return f"{self.name}: nothing was checked"
         compared = any(f.law == "vjp" and f.status == "passed" for f in self.findings)
-        return (f"{self.name}: nothing is wrong, {verdicts['passed']} laws hold"
-                + ", but it was not compared with differences" * (not compared))
+        return (f"{self.name}: no mistake found, {verdicts['passed']} laws hold"
+                + ", but it was not compared with finite differences" * (not compared))
 
     def _reasons(self) -> list[str]:
-        """Why laws do not apply, a line a reason."""
+        """Why laws do not apply, one line per reason."""
         laws: dict[str, list[str]] = {}
         for law, verdict, _, remark in self.rows():
             if verdict == "not applicable":
@@ -145,7 +145,7 @@ class Report:
         return Group(head, *wrong, Text() if wrong else "", table, *reasons)
 
     def html(self) -> str:
-        """A page that needs nothing else."""
+        """The report as a self-contained HTML page."""
         rows = "".join(
             f'<tr><td>{escape(a)}</td><td class="{b.split()[0]}">{b}</td><td>{c}</td>'
             f"<td>{escape(d)}</td></tr>" for a, b, c, d in self.rows()
@@ -159,7 +159,7 @@ class Report:
         )
 
     def junit(self) -> str:
-        """JUnit's XML: a test case for each law."""
+        """The report as JUnit XML, one test case per law."""
         cases = []
         for law, verdict, _, remark in self.rows():
             inside = ""
@@ -192,9 +192,9 @@ class Report:
         }, indent=1)
 
     def save(self, path: str | Path) -> None:
-        """Write the report to a file: a page, XML, text or JSON by its ending.
+        """Writes the report to a file: HTML, XML, text or JSON, chosen by the file's suffix.
 
-        Raises `ArgumentError` for another ending than .html, .xml, .txt and .json.
+        Raises `ArgumentError` for a suffix other than .html, .xml, .txt and .json.
         """
         makers = {".html": self.html, ".xml": self.junit, ".txt": self.__str__, ".json": self.json}
         make = makers.get(Path(path).suffix)
@@ -215,7 +215,7 @@ class Report:
 
 
 def _listed(remarks: Sequence[str], width: int = 75) -> str:
-    """Different remarks, as many as fit on a line, and at least the first."""
+    """Distinct remarks, as many as fit on a line, at least the first."""
     first, *rest = [*dict.fromkeys(remarks), ""]
     for remark in filter(None, rest):
         if len(first) + len(remark) > width:
@@ -225,13 +225,13 @@ def _listed(remarks: Sequence[str], width: int = 75) -> str:
 
 
 def _told(mistake: Mistake) -> str:
-    """A mistake: its most telling failure, and the laws that are broken with it."""
+    """A mistake as text: its most telling failure, and the other laws that it breaks."""
     also = mistake.also()
     return described(mistake.leading) + (f"\n  also failed: {also} – {_LIKELY}" if also else "")
 
 
 def _unfolded(mistake: Mistake) -> str:
-    """The same for a page, where one can open the rest."""
+    """A mistake as HTML, with the other failures folded away."""
     first = f"<pre>{escape(described(mistake.leading))}</pre>"
     if not mistake.follow:
         return first
@@ -241,7 +241,7 @@ def _unfolded(mistake: Mistake) -> str:
 
 
 def described(f: Finding) -> str:
-    """A failure with its numbers side by side."""
+    """A failure as text, with its numbers side by side."""
     path = "" if f.path in ("eager", f.law) else f", {f.path}"
     lines = [f"[{f.law}{path}] {f.message}"]
     if f.inputs is not None:
@@ -252,7 +252,7 @@ def described(f: Finding) -> str:
 
 
 def side_by_side(wanted: Any, seen: Any, most: int = 6) -> list[str]:
-    """The entries that are furthest apart: index, expected, got, difference."""
+    """The entries with the largest differences: index, expected, got, difference."""
     if wanted.shape != seen.shape or not wanted.size:
         return []
     apart = numpy.nan_to_num(numpy.abs(wanted - seen), nan=numpy.inf)
@@ -260,7 +260,7 @@ def side_by_side(wanted: Any, seen: Any, most: int = 6) -> list[str]:
     digits = 5 if numpy.iscomplexobj(wanted) or numpy.iscomplexobj(seen) else 10
     for flat in numpy.argsort(-apart, axis=None, kind="stable")[:most]:
         i = numpy.unravel_index(flat, wanted.shape)
-        if apart[i] <= 1e-6 * apart.max():  # these agree, but for rounding
+        if apart[i] <= 1e-6 * apart.max():  # equal up to rounding
             break
         numbers = "".join(f"{x[i]:>24.{digits}g}" for x in (wanted, seen))
         lines.append(f"  {tuple(map(int, i))!s:<12}{numbers}{apart[i]:>12.2g}")

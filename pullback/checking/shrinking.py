@@ -1,4 +1,4 @@
-"""The smallest input that still fails, found with a bounded number of calls."""
+"""Searches for the smallest input that still fails, with a bounded number of calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CALLS = 40
 
 
 def shrunk(case: Case, fails: Callable[[Case], bool], calls: int = CALLS) -> Case:
-    """A case at a smaller point that fails too; the case itself where there is none."""
+    """A case at a smaller point that fails too; the case itself if none is found."""
     going = True
     while going and calls > 0:
         going = False
@@ -27,13 +27,13 @@ def shrunk(case: Case, fails: Callable[[Case], bool], calls: int = CALLS) -> Cas
                 if other.finite and other.true.found and fails(other):
                     case, going = other, True
                     break
-            except Exception:  # it cannot be asked there
+            except Exception:  # the function is not defined there
                 continue
     return case
 
 
 def _smaller(point: list[Any]) -> Iterator[list[Any]]:
-    """Points with one length cut down in all arrays, or in one, and with rounder numbers."""
+    """Points with one axis shortened in one or all arrays, and points with rounder numbers."""
     lengths = sorted({n for x in point for n in x.shape if n > 1}, reverse=True)
     for n in lengths:
         for part in (slice(0, 1), slice(0, n // 2), slice(n // 2, n)):

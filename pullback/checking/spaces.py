@@ -19,20 +19,20 @@ REAL = ("float64", "float32", "float16", "bfloat16")
 
 @law("dtypes", "A gradient of another shape or dtype than its input, or imprecise in some dtype.")
 def check_dtypes(subject: Subject) -> Iterator[Finding]:
-    """Every dtype that is declared, or else every real one that is taken."""
+    """Tests the declared dtypes, or else every real dtype that the function accepts."""
     if not ready(subject):
         yield not_applicable(NOWHERE)
         return
     declared = subject.dtypes
-    for dtype in declared or (REAL[:3] if subject.is_of_a_door else REAL):  # who lack bfloat16
+    for dtype in declared or (REAL[:3] if subject.is_of_a_door else REAL):  # tf, torch: no bfloat16
         point = _castable(subject, dtype)
         if point is None or not subject.accepts(point):
             if declared is None:
-                yield not_applicable("the function does not take it", dtype=dtype)
+                yield not_applicable("the function does not accept it", dtype=dtype)
             else:
                 yield failed(
-                    f"`{subject.name}` in {dtype}", "a value, as this dtype is declared",
-                    "an error of the function itself", "declare the dtypes that it takes",
+                    f"`{subject.name}` in {dtype}", "a value, because `dtypes` lists this dtype",
+                    "an error of the function itself", "list only dtypes that it accepts",
                     dtype=dtype,
                 )
             continue
@@ -42,7 +42,7 @@ def check_dtypes(subject: Subject) -> Iterator[Finding]:
 def _castable(subject: Subject, dtype: str) -> Any:
     try:
         return subject.cast(dtype)
-    except Exception:  # the library of the arrays does not have it
+    except Exception:  # the array library does not have this dtype
         return None
 
 
@@ -56,8 +56,8 @@ def _in_dtype(subject: Subject, dtype: str, point: list[Any]) -> Iterator[Findin
     for i, (x, g) in enumerate(zip(point, gradients, strict=True)):
         if tuple(g.shape) != tuple(x.shape) or g.dtype != x.dtype:
             yield failed(
-                f"gradient of `{subject.name}` in {subject.names[i]}",
-                f"shape {tuple(x.shape)} and dtype {x.dtype}, as the input's",
+                f"gradient of `{subject.name}` w.r.t. {subject.names[i]}",
+                f"shape {tuple(x.shape)} and dtype {x.dtype}, like the input",
                 f"shape {tuple(g.shape)} and dtype {g.dtype}", dtype=dtype, inputs=case.entries,
             )
             return
@@ -65,7 +65,7 @@ def _in_dtype(subject: Subject, dtype: str, point: list[Any]) -> Iterator[Findin
 
 
 def _compared(case: Case, dtype: str, weights: list[Any], seen: list[Any]) -> Finding:
-    """Gradients in a dtype against those in double precision, at the same numbers."""
+    """Compares gradients in a dtype with those in double precision, at the same numbers."""
     subject, eps = case.subject, case.eps
     if eps < 1e-12:
         if case.true.found and wrong(case):
@@ -73,7 +73,7 @@ def _compared(case: Case, dtype: str, weights: list[Any], seen: list[Any]) -> Fi
         return passed("against differences", dtype=dtype)
     exact = [in_dtype(x, e, str(e.dtype)) for x, e in zip(case.point, case.entries, strict=True)]
     if not subject.accepts(exact):
-        return passed("shapes and dtypes only: it does not take double precision", dtype=dtype)
+        return passed("shapes and dtypes only: it rejects double precision", dtype=dtype)
     high = Case(subject, exact, 11)
     wanted = high.pulled([wide(numpy_of(u)) for u in case.spread(weights) if u is not None])
     moved = [in_dtype(x, e * (1 + 2 * eps * high.rng.standard_normal(e.shape)), str(e.dtype))
@@ -87,9 +87,9 @@ def _compared(case: Case, dtype: str, weights: list[Any], seen: list[Any]) -> Fi
         apart = float(numpy.abs(w - s).max(initial=0))
         if not apart <= allowed and float(numpy.abs(w).max(initial=0)) < numpy.finfo("e").max:
             return failed(
-                f"gradient of `{subject.name}` in {subject.names[i]}, in {dtype}",
-                f"as in double precision: {in_words(w)}", in_words(s),
-                "compute the gradient in no narrower dtype than its input's", dtype=dtype,
+                f"gradient of `{subject.name}` w.r.t. {subject.names[i]}, in {dtype}",
+                f"the result of double precision: {in_words(w)}", in_words(s),
+                "compute the gradient at least in the precision of its input", dtype=dtype,
                 inputs=case.entries, wanted=w, seen=s, difference=apart,
             )
     return passed("against double precision", dtype=dtype)
@@ -107,6 +107,6 @@ def check_mixed(subject: Subject) -> Iterator[Finding]:
         dtype = "complex64" if values.dtype.kind == "c" else "float32"
         mixed[i] = in_dtype(mixed[i], values, dtype)
         if len({real_name(x) for x in mixed}) == 1 or not subject.accepts(mixed):
-            yield not_applicable(f"the function does not take {name} in {dtype} alone")
+            yield not_applicable(f"the function does not accept {name} alone in {dtype}")
         else:
             yield from _in_dtype(subject, f"{dtype}, {name}", mixed)

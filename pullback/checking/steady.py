@@ -1,4 +1,4 @@
-"""Random numbers held still: a function that draws is compared with itself at the same draw."""
+"""Fixed random numbers: two calls of a random function draw the same numbers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..core.draws import drawing_from
 
 @contextmanager
 def steady(seed: int = 0) -> Iterator[None]:
-    """Draw the numbers of a seed inside the block, and leave all generators as they were.
+    """Context manager: random numbers inside come from `seed`; restores all generators at the end.
 
-    Of `numpy.random`, of Python's `random`, and of every generator of this library.
+    Covers `numpy.random`, Python's `random`, and every generator of this library.
 
     >>> import pullback as pb
     >>> with steady(3):

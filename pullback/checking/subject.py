@@ -1,8 +1,8 @@
-"""`Subject`: a function under test and its examples, and every way to ask it for derivatives.
+"""`Subject`: a function under test with its examples, and its derivatives in every mode.
 
-Its *point* is a list of raw arrays, one for each differentiated leaf among the arguments (real
-and complex numbers and arrays); whatever else is among the arguments is handed to the function as
-it is. Cotangents are a list too, of a raw array for each output, None where an output has none.
+Its *point* is a list of raw arrays, one per differentiated leaf of the arguments (real and complex
+numbers and arrays); all other leaves are passed to the function unchanged. Cotangents are a list
+too: one raw array per output, None for outputs that have no cotangent.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Cotangents = list[Any]
 
 
 class Subject:
-    """A function, the arguments to check it at, and what its author says about it.
+    """A function, the arguments to check it at, and the author's declarations.
 
-    f            the function; `reference` is the surrogate, or f itself
-    examples, keywords   its arguments: numbers, arrays, Tensors, structures, anything else
-    order        up to which order its derivatives are said to be right: 1 or 2
-    dtypes       names of the dtypes it is said to take, or None
-    seed         of everything that is drawn
+    f            the function; `surrogate` is the function with the intended derivative, or None
+    examples, keywords   its arguments: numbers, arrays, Tensors, pytrees, any other values
+    order        the highest order of derivatives that must be right: 1 or 2
+    dtypes       names of the dtypes that it must accept, or None
+    seed         of all random numbers
     """
 
     def __init__(
@@ -47,18 +47,18 @@ class Subject:
             self.f = f.apply
         self.name = name or _name_of(f)
         self.args, self.keywords = tuple(examples), dict(keywords or {})
-        self.kept: dict[str, Any] = {}  # what laws share
+        self.kept: dict[str, Any] = {}  # shared between laws
         self.leaves, self._rebuild = flatten((tuple(examples), dict(keywords or {})))
         self.wanted = [i for i, x in enumerate(self.leaves) if _has_derivative(x)]
         self._classes = [_class_of(self.leaves[i]) for i in self.wanted]
 
-    # What goes in -----------------------------------------------------------------------------
+    # Inputs -----------------------------------------------------------------------------------
 
     @property
     def point(self) -> Point:
         """The examples' differentiated leaves, as raw arrays (numbers as arrays of shape ()).
 
-        Copies: a function that writes spoils nobody's arrays.
+        Returns copies, so that a function that writes in place does not change the examples.
         """
         return [copied(raw(Tensor(self.leaves[i]))) for i in self.wanted]
 
@@ -68,15 +68,15 @@ class Subject:
         return any(cls is not Tensor for cls in self._classes)
 
     def rng(self, salt: int = 0) -> numpy.random.Generator:
-        """Random numbers that are the same in every check of this seed."""
+        """A random generator with the same numbers in every check with this seed."""
         return numpy.random.default_rng([self.seed, salt])
 
     def draw(self, rng: numpy.random.Generator, spread: float = 0.1) -> Point:
-        """A point near the examples: each entry changed a little, so that the domain is kept."""
+        """A random point near the examples; small changes keep it inside the domain."""
         return self.near(self.point, rng, spread)
 
     def near(self, point: Point, rng: numpy.random.Generator, spread: float = 0.1) -> Point:
-        """A point near another one."""
+        """A random point near another point."""
         moved = []
         for x in point:
             values = numpy_of(x)
@@ -93,12 +93,12 @@ class Subject:
 
     @cached_property
     def names(self) -> list[str]:
-        """What the differentiated leaves are called in messages."""
+        """The names of the differentiated leaves in messages."""
         every = names_of(self.args, self.keywords)
         return [every[i] for i in self.wanted]
 
     def cast(self, dtype: str) -> Point:
-        """The examples in a dtype: complex ones in the complex dtype of its precision."""
+        """The examples in a dtype: complex ones in the complex dtype of the same precision."""
         wanted_complex = dtype.startswith("complex")
         any_complex = any(numpy_of(x).dtype.kind == "c" for x in self.point)
         real = {"complex128": "float64", "complex64": "float32"}.get(dtype, dtype)
@@ -114,27 +114,27 @@ class Subject:
 
     @cached_property
     def best(self) -> Point:
-        """The examples in double precision, or as they are if the function refuses that."""
+        """The examples in double precision; unchanged if the function rejects that."""
         point = self.cast("float64")
         return point if self.accepts(point) else self.point
 
     def accepts(self, point: Point) -> bool:
-        """Whether the function itself, with no derivative, takes a point."""
+        """Whether the function itself, without derivatives, accepts a point."""
         try:
             self.values(point)
-        except Exception:  # whatever it is, it refuses
+        except Exception:  # any error means that it rejects the point
             return False
         return True
 
-    # What comes out ---------------------------------------------------------------------------
+    # Outputs ----------------------------------------------------------------------------------
 
     def tensors(self, point: Point, *, requires_grad: bool = False) -> list[Tensor]:
-        """The point as Tensors of the examples' classes (those of a door stay so)."""
+        """The point as Tensors of the examples' classes (`pullback.tf`, `pullback.torch`)."""
         made = [wrap(cls, x) for cls, x in zip(self._classes, point, strict=True)]
         return [t.requires_grad_() for t in made] if requires_grad else made
 
     def tensors_like(self, spaces: Sequence[Any], values: Sequence[Any]) -> list[Tensor]:
-        """Tensors of values, in the libraries and dtypes of others: the point's, then further."""
+        """Tensors of `values`, in the array libraries and dtypes of `spaces`."""
         classes = [*self._classes, *(Tensor for _ in spaces)]
         return [
             wrap(cls, like(x, v))
@@ -142,7 +142,7 @@ class Subject:
         ]
 
     def arguments(self, tensors: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Positional and keyword arguments with these in the differentiated places."""
+        """Positional and keyword arguments with `tensors` as the differentiated leaves."""
         leaves = list(self.leaves)
         for i, t in zip(self.wanted, tensors, strict=True):
             leaves[i] = t
@@ -150,11 +150,11 @@ class Subject:
         return args, keywords
 
     def of(self, *tensors: Any) -> list[Any]:
-        """What f makes of these in the differentiated places: a Tensor an output, no None."""
+        """The outputs of f for these differentiated leaves: one Tensor per output, no None."""
         return self.run(self.f, tensors)
 
     def run(self, f: Callable[..., Any], tensors: Sequence[Any]) -> list[Any]:
-        """What a function makes of these in the differentiated places."""
+        """The outputs of a function for these differentiated leaves."""
         args, keywords = self.arguments(tensors)
         outs = Present(f(*args, **keywords)).leaves
         return [o if isinstance(o, Tensor) else Tensor(o) for o in outs]
@@ -165,14 +165,14 @@ class Subject:
             return [raw(o) for o in self.of(*self.tensors(point))]
 
     def meant(self, point: Point) -> list[Any]:
-        """The outputs at a point, raw, of the function whose derivative the rule means to be."""
+        """The raw outputs of the surrogate, or of f if there is none, at a point."""
         with steady(self.seed):
             return [raw(o) for o in self.run(self.surrogate or self.f, self.tensors(point))]
 
     def pulling(self, point: Point) -> tuple[list[Any], Callable[..., list[Any]]]:
-        """The outputs at a point, raw, and the function from cotangents to gradients, raw.
+        """The raw outputs at a point, and the pullback from raw cotangents to raw gradients.
 
-        It takes, too, the seed of what is drawn in the rules, which is not the forward's.
+        The pullback's second argument seeds the random numbers that rules draw in the backward.
         """
         from ..transforms.reverse import vjp
 
@@ -186,11 +186,11 @@ class Subject:
         return [raw(o) for o in outs], pulled
 
     def vjp(self, point: Point, cotangents: Cotangents) -> list[Any]:
-        """The gradients at a point, raw: one for each differentiated leaf."""
+        """The raw gradients at a point, one per differentiated leaf."""
         return self.pulling(point)[1](cotangents)
 
     def jvp(self, point: Point, tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """The outputs and their tangents at a point, raw."""
+        """The raw outputs at a point, and their raw tangents."""
         from ..transforms.forward import jvp
 
         tensors = self.tensors(point)
@@ -206,19 +206,19 @@ def numpy_of(x: Any) -> Any:
 
 
 def copied(x: Any) -> Any:
-    """A raw array of its own memory, in the order of another one."""
+    """A copy of a raw array, in the same memory order."""
     return x.copy(order="K") if isinstance(x, numpy.ndarray) else adapters[x.__class__].copy(x)
 
 
 def like(x: Any, values: Any) -> Any:
-    """A raw array of these values, in the library and the dtype of a raw array."""
+    """A raw array of these values, with the library and the dtype of `x`."""
     x = raw(x)
     adapter = adapters[x.__class__]
     return raw(Tensor(adapter.asarray(numpy.asarray(values), x.dtype, x)))
 
 
 def in_dtype(x: Any, values: Any, dtype: str) -> Any:
-    """A raw array of these values in a dtype, in the library of a raw array."""
+    """A raw array of these values in a dtype, with the library of `x`."""
     adapter = adapters[x.__class__]
     if dtype == "bfloat16" and adapter.name == "numpy":
         import ml_dtypes
@@ -229,7 +229,7 @@ def in_dtype(x: Any, values: Any, dtype: str) -> Any:
 
 
 def random_like(values: Any, rng: numpy.random.Generator) -> Any:
-    """Standard normal numbers of an array's shape; complex for a complex one."""
+    """Standard normal numbers in the shape of an array; complex for a complex array."""
     made = rng.standard_normal(values.shape)
     if values.dtype.kind == "c":
         made = made + 1j * rng.standard_normal(values.shape)

@@ -1,4 +1,4 @@
-"""Arrays and errors in one line each, for findings."""
+"""Arrays and errors as one line of text each, for findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OTHERS = (_PACKAGE, sysconfig.get_path("stdlib"), "<")
 
 
 def in_words(array: Any) -> str:
-    """An array on one short line, with its first and last entries only.
+    """An array on one short line; shows the first and last entries only.
 
     >>> import numpy as np
     >>> in_words(np.arange(9.0) / 3)
@@ -27,7 +27,7 @@ def in_words(array: Any) -> str:
 
 
 def first_of(error: BaseException) -> str:
-    """An exception on one line, with the line of the user's code that raised it.
+    """An exception on one line, with the file and line of the user's code that raised it.
 
     >>> first_of(ValueError("too"))
     'ValueError: too'

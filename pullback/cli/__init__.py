@@ -1,4 +1,4 @@
-"""`pullback` on the command line: one file a command, each with `add` and `run`."""
+"""`pullback` on the command line: one file per command, each with `add` and `run`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ COMMANDS = ("check", "explain", "draw", "profile", "ops", "demo", "bench")
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+    """Returns the parser of the command line."""
     import pullback as pb
 
     made = argparse.ArgumentParser(
-        prog="pullback", description="Gradients that can be trusted: check, explain, see.",
-        epilog="pullback COMMAND --help says more, with an example.",
+        prog="pullback", description="Check, explain, draw and profile gradients.",
+        epilog="For details and an example of a command: pullback COMMAND --help",
     )
     made.add_argument("--version", action="version", version=f"pullback {pb.__version__}")
     commands = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -29,9 +29,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; its exit code.
+    """Runs a command and returns its exit code.
 
-    0; 1 for gradients that are not right, and where the user's code raised; 2 for misuse.
+    0 for success; 1 for wrong gradients, or if the user's code raised; 2 for misuse.
 
     >>> main(["ops", "tanh"])
     tanh(x, /)

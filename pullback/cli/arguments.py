@@ -1,4 +1,4 @@
-"""Arguments of a function as text: `f64[3,4]`, `i64[5]`, `0.5`, `data.npy`; and functions by name.
+"""Function arguments as text (`f64[3,4]`, `i64[5]`, `0.5`, `data.npy`), and functions by name.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ DTYPES = {
     "f64": "float64", "f32": "float32", "f16": "float16", "c128": "complex128", "c64": "complex64",
     "i64": "int64", "i32": "int32", "u8": "uint8", "bool": "bool",
 }
-"""Short name -> dtype; the long names are understood too."""
+"""Short name -> dtype; long names are accepted too."""
 
 HELP = (
-    "an argument of the function: f64[3,4] is a random float64 array of that shape (f32, f16, "
-    "c128, c64, i64, i32, u8, bool too; f64[3]:0.1:2 draws from 0.1 to 2), 0.5 or (1, 2) is "
-    "itself, data.npy is read"
+    "an argument of the function: f64[3,4] is a random float64 array of that shape (also f32, f16, "
+    "c128, c64, i64, i32, u8, bool; f64[3]:0.1:2 draws from 0.1 to 2); 0.5 or (1, 2) is a Python "
+    "literal; data.npy is a file"
 )
 
 _ARRAY = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>[\d,\s]*)\](?::(?P<low>[^:]+):(?P<high>.+))?")
 
 
 def parsed(text: str, seed: int = 0) -> Any:
-    """One argument from its text; arrays of floating numbers as Tensors.
+    """Converts a text to an argument; floating arrays become Tensors.
 
-    Raises `ArgumentError` for a text of none of the forms.
+    Raises `ArgumentError` for a text in none of these forms.
 
     >>> parsed("f32[2,3]").shape, parsed("i64[4]").dtype, parsed("0.5")
     ((2, 3), dtype('int64'), 0.5)
@@ -63,7 +63,7 @@ def parsed(text: str, seed: int = 0) -> Any:
 
 
 def parsed_all(texts: Sequence[str], seed: int = 0) -> list[Any]:
-    """Several arguments, each drawn from its own seed."""
+    """Converts several texts, each with its own random seed."""
     return [parsed(text, seed + i) for i, text in enumerate(texts)]
 
 
@@ -72,13 +72,13 @@ def _loaded(path: str) -> Any:
         return numpy.load(path)
     except (OSError, ValueError) as error:
         raise ArgumentError(
-            f"--arg {path}", "a file that NumPy saved", f"{type(error).__name__}: {error}"
+            f"--arg {path}", "a file in NumPy's .npy format", f"{type(error).__name__}: {error}"
         ) from None
 
 
 def _unknown(text: str) -> ArgumentError:
     return ArgumentError(
-        f"--arg {text}", "an array as f64[3,4], a Python literal, or a .npy file", repr(text),
+        f"--arg {text}", "an array like f64[3,4], a Python literal, or a .npy file", repr(text),
         f"dtypes are {', '.join(DTYPES)}",
     )
 
@@ -98,16 +98,16 @@ def _drawn(
 
 
 def function_named(text: str) -> Any:
-    """The object `module:name` or `file.py:name`; the folder that one is in is searched too.
+    """Imports the object `module:name` or `file.py:name`; also searches the current folder.
 
-    Raises `UnknownNameError` for one that is not there.
+    Raises `UnknownNameError` if it does not exist.
 
     >>> function_named("pullback:exp") is pb.exp
     True
     """
     module, colon, name = text.rpartition(":")
     if not colon:
-        fix = f"a function in it, as {text}:loss" if text.endswith(".py") else "as pullback:exp"
+        fix = f"name a function: {text}:loss" if text.endswith(".py") else "write pullback:exp"
         raise ArgumentError(f"function {text}", "module:name or file.py:name", repr(text), fix)
     found = _module(module, text)
     for part in name.split("."):
@@ -118,9 +118,9 @@ def function_named(text: str) -> Any:
 
 
 def script(text: str) -> str:
-    """The path of a script, as argparse's `type`.
+    """Checks that a script exists, as an argparse `type`; returns its path.
 
-    Raises `argparse.ArgumentTypeError` where there is no such file.
+    Raises `argparse.ArgumentTypeError` if it does not.
     """
     if not Path(text).is_file():
         raise argparse.ArgumentTypeError(f"there is no file {text}")
@@ -128,28 +128,28 @@ def script(text: str) -> str:
 
 
 def call(function: Any, args: Sequence[Any], text: str) -> Any:
-    """What a function gives; its name is `text`.
+    """Calls a function named `text` and returns its result.
 
-    Raises `ArgumentError` where it is none, or takes another number of arguments.
+    Raises `ArgumentError` if it is not callable, or takes another number of arguments.
     """
     if not callable(function):
         raise ArgumentError(f"function {text}", "a function", f"a {type(function).__name__}")
     try:
         signature = inspect.signature(function)
-    except ValueError:  # written in C: the call says what is wrong
+    except ValueError:  # written in C, without a signature: the call itself raises
         return function(*args)
     try:
         signature.bind(*args)
     except TypeError as error:
         raise ArgumentError(
             f"function {text}", f"arguments for {signature}", f"{len(args)}: {error}",
-            'give each by --arg, as --arg "f64[3,4]"',
+            'pass each with --arg, for example --arg "f64[3,4]"',
         ) from None
     return function(*args)
 
 
 def argument_names(function: Any, count: int) -> list[str]:
-    """What a function calls its first arguments; numbers where that is not known.
+    """The names of a function's first arguments; positions if the names are not known.
 
     >>> argument_names(lambda x, *rest: x, 3)
     ['x', 'argument 1', 'argument 2']
@@ -166,7 +166,7 @@ def _module(name: str, text: str) -> Any:
     if name.endswith(".py"):
         path = Path(name).resolve()
         if not path.exists():
-            raise UnknownNameError(f"function {text}", "a file that is there", f"no {name}")
+            raise UnknownNameError(f"function {text}", "an existing file", f"no {name}")
         sys.path.insert(0, str(path.parent))
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None

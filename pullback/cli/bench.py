@@ -1,4 +1,4 @@
-"""`pullback bench`: compare the speed with the frameworks that are installed."""
+"""`pullback bench`: compares the speed with the installed frameworks."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ EXAMPLE = """example:
 
 
 def add(commands: Any) -> None:
-    """Enter the command."""
+    """Adds the command."""
     made = commands.add_parser(
         "bench", help="compare the speed with the frameworks that are installed",
-        description="Run the benchmarks, which take --quick, --systems, --workloads, --rounds "
-        "and --write. All of them take minutes. It needs the extra `bench`.",
+        description="Run the benchmarks; options: --quick, --systems, --workloads, --rounds "
+        "and --write. All of them together take minutes. Needs the extra `bench`.",
         epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="pullback bench [-h] [options of the benchmarks]",
     )
-    made.set_defaults(run=run, rest=[])  # what is not known is handed on
+    made.set_defaults(run=run, rest=[])  # passes unknown options on to the benchmarks
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the benchmarks; their exit code."""
+    """Runs the benchmarks and returns their exit code."""
     return run_bundled("the benchmarks", "bench",
                        lambda: run_package(folder("benchmarks"), options.rest))

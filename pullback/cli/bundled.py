@@ -1,4 +1,4 @@
-"""Programs that come with the library: the examples and the benchmarks."""
+"""Runs programs that come with the library: the examples and the benchmarks."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from ..errors import UnknownNameError
 from ..nn.saving import MissingPackageError
 
 FIRST = {"examples": "binarised_digits.py", "benchmarks": "__main__.py"}
-"""Folder -> the program in it by which it is known."""
+"""Folder -> a program in it that identifies it."""
 
 
 def folder(name: str) -> Path:
-    """Where `examples` or `benchmarks` lie: where they were installed, or in a checkout.
+    """The folder of `examples` or `benchmarks`: as installed, or in a checkout.
 
-    Raises `UnknownNameError` where they are in neither.
+    Raises `UnknownNameError` if neither exists.
     """
     here = Path(__file__).resolve().parent
     for root in (here / "bundle", here.parent.parent):
         if (root / name / FIRST[name]).exists():
             return root / name
     raise UnknownNameError(
-        f"folder {name}", "the one that comes with the library", f"none beside {here.parent}"
+        f"folder {name}", "the folder that comes with the library", f"none beside {here.parent}"
     )
 
 
 def run_bundled(name: str, extra: str, run: Callable[[], int]) -> int:
-    """What a program that came with the library gives, of whose packages some may be missing.
+    """Runs a program that comes with the library and may need further packages.
 
-    Raises `MissingPackageError` where one is.
+    Raises `MissingPackageError` if one is not installed.
     """
     try:
         return run()
@@ -42,7 +42,7 @@ def run_bundled(name: str, extra: str, run: Callable[[], int]) -> int:
 
 
 def run_file(path: Path, arguments: Sequence[str]) -> int:
-    """Run a program with arguments, which imports what lies beside it; its exit code."""
+    """Runs a program with arguments, with its folder on the path; returns its exit code."""
     before, paths = sys.argv, list(sys.path)
     sys.argv = [str(path), *arguments]
     sys.path.insert(0, str(path.resolve().parent))
@@ -56,7 +56,7 @@ def run_file(path: Path, arguments: Sequence[str]) -> int:
 
 
 def run_package(path: Path, arguments: Sequence[str]) -> int:
-    """Run a package's `__main__` with arguments; its exit code."""
+    """Runs a package's `__main__` with arguments; returns its exit code."""
     sys.path.insert(0, str(path.parent))
     before = sys.argv
     sys.argv = [str(path), *arguments]

@@ -1,4 +1,4 @@
-"""`pullback demo`: run an example."""
+"""`pullback demo`: runs an example."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ EXAMPLE = """example:
 
 
 def add(commands: Any) -> None:
-    """Enter the command."""
+    """Adds the command."""
     made = commands.add_parser(
         "demo", help="train a binarised network on digits, or run another example",
-        description="Run an example. The first trains a binarised network on scikit-learn's "
-        "digits twice: with the step's own gradient, and straight through. It needs the extra "
+        description="Run an example. The default example trains a binarised network on "
+        "scikit-learn's digits twice: with the step function's own gradient, and with a "
+        "straight-through gradient. Needs the extra "
         "`demo`.", epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="pullback demo [-h] [name] [options of the example]",
     )
-    made.set_defaults(run=run, rest=[])  # the name too: an option's value is not taken for it
+    made.set_defaults(run=run, rest=[])  # `rest` includes the name, which could follow an option
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the example; its exit code."""
+    """Runs the example and returns its exit code."""
     there = folder("examples")
     name, arguments = FIRST[there.name], options.rest
     if arguments and not arguments[0].startswith("-"):

@@ -1,4 +1,4 @@
-"""`pullback draw`: a picture of what a function computes."""
+"""`pullback draw`: draws the graph of a function."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ EXAMPLE = """example:
 
 
 def add(commands: Any) -> None:
-    """Enter the command."""
+    """Adds the command."""
     made = commands.add_parser(
-        "draw", help="draw what a function computes, with its gradients",
-        description="Call a function, and draw the operations that were recorded: as a table in "
-        "the terminal, or into a file.",
+        "draw", help="draw the graph of a function, with its gradients",
+        description="Call a function, and draw its recorded operations: as a table in the "
+        "terminal, or to a file.",
         epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("function", help="module:name or file.py:name")
@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the picture, or print it as a table."""
+    """Writes the picture, or prints it as a table."""
     import pullback as pb
 
     from ..core.tensor import is_inexact
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
             arg.requires_grad_()
     function = function_named(options.function)
     ours = str(getattr(function, "__module__", "")).partition(".")[0] == "pullback"
-    with nullcontext() if ours else pb.debug():  # which keeps lines: of ours there are none
+    with nullcontext() if ours else pb.debug():  # records lines; this library's own have none
         y = call(function, args, options.function)
     called = zip(argument_names(function, len(args)), args, strict=True)
     names = {name: a for name, a in called if isinstance(a, pb.Tensor)}

@@ -1,4 +1,4 @@
-"""`pullback explain script.py`: which gradients are None, zero, NaN or infinite, and why."""
+"""Explain which gradients of a script are None, zero, NaN or infinite, and why."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from .arguments import script
 
 
 def add(subparsers: Any) -> None:
-    """Add the command to those of a parser."""
+    """Adds the command to a parser."""
     parser = subparsers.add_parser(
-        "explain", help="say why gradients of a script are None, zero, NaN or infinite",
+        "explain", help="explain why gradients of a script are None, zero, NaN or infinite",
         description=__doc__, epilog="example: pullback explain train.py --steps 3",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, for machines")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("script", type=script, help="the script, run as __main__")
-    parser.add_argument("args", nargs=argparse.REMAINDER, help="its own arguments")
+    parser.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the script; 1 when something was explained or it ended with an error, else 0."""
+    """Runs the script; returns 1 if a gradient was explained or the script failed, else 0."""
     from ..explaining.script import explain_script, shown
 
     found, ended = explain_script(args.script, args.args)

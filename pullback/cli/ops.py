@@ -1,4 +1,4 @@
-"""`pullback ops`: the operations, and what each can do."""
+"""`pullback ops`: lists the operations and their derivatives."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ EXAMPLE = """example:
 
 
 def add(commands: Any) -> None:
-    """Enter the command."""
+    """Adds the command."""
     made = commands.add_parser(
-        "ops", help="the table of operations, or what is known of one",
-        description="The operations: their arguments, and which of them have derivatives.",
+        "ops", help="list the operations, or describe one",
+        description="List the operations, their arguments, and which of them have derivatives.",
         epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("pattern", nargs="?", default="*", help='a name, or a pattern as "a*h"')
-    made.add_argument("--json", action="store_true", help="for machines")
+    made.add_argument("pattern", nargs="?", default="*", help='a name, or a pattern such as "a*h"')
+    made.add_argument("--json", action="store_true", help="print JSON")
     made.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the table, or one operation."""
+    """Prints the table, or one operation."""
     rows = operations()
     pattern = options.pattern.removeprefix("pullback.")
     chosen = [r for r in rows if any(fnmatch.fnmatchcase(r[k], pattern) for k in ("name", "call"))]
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         names = [r["name"] for r in rows]
         hint = suggestion(pattern, names)
         raise UnknownNameError(
-            f"operation {options.pattern}", "one of the table", "none of that name", hint
+            f"operation {options.pattern}", "a name in the table", "an unknown name", hint
         )
     if options.json:
         print(json.dumps(chosen, indent=1))
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def operations() -> list[dict[str, Any]]:
-    """What is known of each public operation, by name."""
+    """A description of each public operation, sorted by name."""
     import pullback as pb
 
     from ..core.op import OPS
@@ -96,14 +96,14 @@ def _whole(row: dict[str, Any]) -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Rows as text in columns.
+    """The rows as text in columns.
 
     >>> print(table([r for r in operations() if r["name"] in ("exp", "cosh")]))
-    operation      derivatives  what
+    operation      derivatives  description
     pullback.cosh  x            (eˣ + e⁻ˣ) / 2. The derivative is sinh x.
-    pullback.exp   x            eˣ. It is its own derivative.
+    pullback.exp   x            eˣ. The derivative is eˣ.
     """
-    cells = [("operation", "derivatives", "what")] + [
+    cells = [("operation", "derivatives", "description")] + [
         (f"pullback.{r['call']}", _derivatives(r), r["text"]) for r in rows
     ]
     widths = [max(len(c[i]) for c in cells) for i in range(2)]

@@ -1,4 +1,4 @@
-"""`pullback profile`: where a script's time goes, forward and backward."""
+"""`pullback profile`: times a script, forward and backward."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ EXAMPLE = """example:
 
 
 def add(commands: Any) -> None:
-    """Enter the command."""
+    """Adds the command."""
     made = commands.add_parser(
-        "profile", help="say where a script's time goes, forward and backward",
+        "profile", help="time the operations of a script, forward and backward",
         description="Run a script and time its operations. The trace opens in chrome://tracing "
         "and in Perfetto.",
         epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("--by", choices=("operation", "line"), default="operation",
-                      help="what a row of the table is")
+                      help="what a row of the table shows")
     made.add_argument("--trace", metavar="FILE", type=_trace,
                       help="write a Chrome trace, a .json file")
     made.add_argument("script", type=script, help="the script, run as __main__")
-    made.add_argument("arguments", nargs=argparse.REMAINDER, help="its own")
+    made.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
     made.set_defaults(run=run)
 
 
@@ -39,7 +39,7 @@ def _trace(text: str) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the script and print the table; the script's exit code."""
+    """Runs the script and prints the table; returns the script's exit code."""
     import pullback as pb
 
     with pb.profile() as seen:

@@ -1,4 +1,4 @@
-"""What is said when a command fails: of misuse a few lines, of the user's code its traceback."""
+"""Messages for failed commands: a few lines for misuse, a traceback for the user's code."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _LOADERS = {importlib.__file__, "<frozen runpy>", "<frozen importlib._bootstrap>
 
 
 def told(command: str, error: Exception) -> int:
-    """Say on standard error what went wrong; the exit code: 1 for the user's code, 2 for misuse.
+    """Prints an error to standard error; returns 1 for the user's code, 2 for misuse.
 
-    Raises the error itself where it is a mistake of this library.
+    Raises the error itself if it is a bug of this library.
     """
-    if isinstance(error, BrokenPipeError):  # as of `pullback ops | head`: nobody reads on
+    if isinstance(error, BrokenPipeError):  # as for `pullback ops | head`: the reader has exited
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     users = _users(error.__traceback__)
     if users is not None or isinstance(error, SyntaxError):
-        ours = isinstance(error, PullbackError)  # what it came from is inside this library
+        ours = isinstance(error, PullbackError)  # hide the internal traceback
         traceback.print_exception(error.with_traceback(users), chain=not ours)
         return 1
     if isinstance(error, (PullbackError, OSError)):
@@ -36,7 +36,7 @@ def told(command: str, error: Exception) -> int:
 
 
 def _users(at: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback that begins in the user's code; None where this library raised."""
+    """The part of a traceback from the user's code on; None if this library raised."""
     while at is not None:
         file = at.tb_frame.f_code.co_filename
         folders = Path(file).resolve().parents

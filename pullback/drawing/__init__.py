@@ -1,8 +1,8 @@
-"""Pictures of boxes and edges: what is drawn, where it goes, and how it is written down.
+"""Draws pictures of boxes and edges: layout, and output in several formats.
 
-Nothing here knows of tensors, operations or graphs. A reader makes a `Picture`; `svg` draws it,
-`page` makes a page of it that folds, zooms and searches, `dot` writes it for Graphviz, `text` for a
-terminal; `Drawn` is all of these, and what a notebook shows.
+Independent of tensors, operations and graphs. A caller makes a `Picture`; `svg` draws it, `page`
+makes an HTML page that folds, zooms and searches, `dot` writes it for Graphviz, `text` for a
+terminal; `Drawn` holds all of these, and the form that a notebook shows.
 """
 
 from .dot import dot as dot

@@ -1,4 +1,4 @@
-"""A picture in the language of Graphviz, which lays it out anew."""
+"""A picture in the Graphviz language; Graphviz computes its own layout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STYLES = {"pill": "rounded", "band": "diagonals"}
 
 
 def dot(picture: Picture, closed: Collection[Path] = ()) -> str:
-    """The text of a graph for Graphviz: groups are clusters, closed ones are one node each.
+    """Returns the text of a Graphviz graph; groups are clusters, closed groups single nodes.
 
     >>> from pullback.drawing import Box, Edge
     >>> print(dot(Picture([Box("a", "a"), Box("b", "b")], [Edge("a", "b", label="[3]")])))
@@ -38,7 +38,7 @@ def dot(picture: Picture, closed: Collection[Path] = ()) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as Graphviz reads it: lines stay lines, nothing in it is an escape.
+    """A string in Graphviz syntax: keeps line breaks, escapes everything else.
 
     >>> quoted("two" + chr(10) + "lines")
     '"two\\\\nlines"'
@@ -48,7 +48,7 @@ def quoted(text: str) -> str:
 
 
 def _names(picture: Picture, closed: Collection[Path]) -> dict[str, str]:
-    """Key of a box -> the name of the node that stands for it."""
+    """Key of a box -> the name of the node that represents it."""
     found = {}
     for box in picture.boxes:
         path = seen_as(box, closed)
@@ -63,7 +63,7 @@ def _group_name(path: Path) -> str:
 def _inside(
     picture: Picture, closed: Collection[Path], names: dict[str, str]
 ) -> Iterator[str]:
-    """Nodes, in clusters within clusters; each cluster is written where its first box comes."""
+    """Nodes in nested clusters; a cluster starts where its first box comes."""
     inner: dict[Path, dict[Path | Box, None]] = {(): {}}
     for box in picture.boxes:
         path = seen_as(box, closed)
@@ -110,7 +110,7 @@ def _node(box: Box) -> str:
 
 
 def _edges(picture: Picture, names: dict[str, str]) -> Iterator[str]:
-    """The edges; those that are the same, as a group is closed, once."""
+    """The edges; drops duplicates, which closed groups cause."""
     written: set[tuple[str, str, str]] = set()
     for edge in picture.edges:
         tail, head = names[edge.tail], names[edge.head]

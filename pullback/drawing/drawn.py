@@ -1,4 +1,4 @@
-"""`Drawn`: a picture in every form, as a notebook shows it and as files keep it."""
+"""`Drawn`: a picture in all formats, for notebooks and files."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from .svg import svg
 from .text import text
 
 FEW = 90
-"""The most boxes that are drawn without folding groups."""
+"""The maximum number of boxes that are drawn without folding groups."""
 SEEN = 40
-"""Where groups are folded: how many boxes are seen, if possible."""
+"""If groups are folded: the number of visible boxes to aim for."""
 FORMATS = ("svg", "html", "dot", "text")
 ENDINGS = {".svg": "svg", ".html": "html", ".dot": "dot", ".gv": "dot", ".txt": "text"}
-"""Ending of a file's name -> the form that is written there."""
+"""File suffix -> the format to write."""
 
 _COLOURS = {
     r"(?m)^.*∇ .*$": "magenta", r"(?m)^.*✂ .*$": "red", r"\b(NaN|inf)\b": "bold red",
 }
-"""What stands out in a terminal that shows colours."""
+"""Patterns that are highlighted in a terminal with colours."""
 
 
 class Drawn:
-    """A picture: in each form a text, which refers to nothing outside and is made when asked for.
+    """A picture; each format is a self-contained text, created on first use.
 
     svg    an SVG picture
     html   a page that zooms, searches and folds
-    dot    the language of Graphviz
+    dot    the Graphviz language
     text   a table for the terminal
     """
 
@@ -43,32 +43,32 @@ class Drawn:
         if fold or (fold is None and most > FEW):
             most = 0 if fold else SEEN
         self.folded = picture.folded(most)
-        """The groups that are drawn as one box, to begin with."""
+        """The groups that are initially drawn as one box."""
 
     @cached_property
     def svg(self) -> str:
-        """The text of an SVG picture."""
+        """The SVG text."""
         return svg(self.picture, self.folded)
 
     @cached_property
     def html(self) -> str:
-        """The text of a page."""
+        """The HTML text."""
         return page(self.picture, self.folded)
 
     @cached_property
     def dot(self) -> str:
-        """The text of a graph for Graphviz."""
+        """The Graphviz text."""
         return dot(self.picture, self.folded)
 
     @cached_property
     def text(self) -> str:
-        """A table of all boxes that are seen."""
+        """A table of all visible boxes."""
         return text(self.picture, self.folded)
 
     def save(self, path: Any) -> Path:
-        """Write the picture into a file, in the form that its name ends in; the path.
+        """Writes the picture to a file, in the format of the suffix; returns the path.
 
-        Endings: `.svg`, `.html`, `.dot` or `.gv`, `.txt`. Raises `ArgumentError` for another.
+        Suffixes: `.svg`, `.html`, `.dot` or `.gv`, `.txt`. Raises `ArgumentError` for others.
         """
         target = Path(path)
         if target.suffix not in ENDINGS:
@@ -98,7 +98,7 @@ class Drawn:
         shown.highlight_regex(r"(?m)^\s*[▸▾].*$", "dim")
         for pattern, style in _COLOURS.items():
             shown.highlight_regex(pattern, style)
-        return Group(shown)  # a Text by itself would be wrapped
+        return Group(shown)  # rich would wrap a single Text
 
     def __str__(self) -> str:
         return self.text

@@ -1,7 +1,7 @@
-"""`Level`: what one group holds, in layers, and the ways that edges take through them.
+"""`Level`: the layered content of one group, and the paths of edges through levels.
 
-A group is laid out by itself, and is one item of the group around it. An edge that leaves it does
-so through a port at its border. So folding a group changes sizes, and neither layers nor ways.
+Each group has its own layout, and is one item of the group around it. An edge leaves a group
+through a port at its border. So folding a group changes sizes, but not layers or paths.
 
     box ─ bend ─ port │ bend ─ port │ box
     └ inner level ──┘ └ outer ┘     └ another inner level
@@ -17,14 +17,14 @@ from .picture import Path, Picture, common
 from .ranks import ranked
 
 LONG, MANY = 8, 1200
-"""Lines over more layers go round everything, in a level where so many bends would be needed."""
+"""A line over more layers goes around everything, in a level that would need as many bends."""
 
 
 class Stop(NamedTuple):
     """A place that an edge passes: an item of a level, or a lane beside it.
 
     lane     the number of the lane, or -1
-    arrives  at a port: whether it leads in; at a lane: whether it is left there, for the item
+    arrives  at a port: whether it leads in; at a lane: whether it leaves the lane for the item
     """
 
     level: int
@@ -34,11 +34,11 @@ class Stop(NamedTuple):
 
 
 class Item:
-    """What stands in a layer: a box, a group, a bend of a line, or a port at the border.
+    """An element of a layer: a box, a group, a bend of a line, or a port at the border.
 
     what    "box", "group", "bend" or "port"
-    key     the key of the box, the number of the group's level, else nothing
-    number  the place of its first box in the order of building
+    key     the key of the box, the number of the group's level, else empty
+    number  the position of its first box in drawing order
     """
 
     __slots__ = ("key", "layer", "number", "what")
@@ -49,12 +49,12 @@ class Item:
 
 
 class Level:
-    """The inside of one group.
+    """The content of one group.
 
-    layers    items by their numbers, from top to bottom; the first and the last layer are ports
+    layers    item numbers, from top to bottom; the first and the last layer are ports
     segments  (upper item, lower item) of neighbouring layers, once each -> a link between them
-    lanes     how many lines go round all layers
-    chains    of each line with bends: they, which are to be above each other
+    lanes     the number of lines that go around all layers
+    chains    for each line with bends: the bends, which should be aligned vertically
     """
 
     def __init__(self, number: int, path: Path) -> None:
@@ -67,18 +67,18 @@ class Level:
         self.links: list[Link] = []
 
     def add(self, what: str, key: str | int, number: int) -> int:
-        """A new item; its number."""
+        """Adds an item; returns its number."""
         self.items.append(Item(what, key, number))
         return len(self.items) - 1
 
 
 class Link:
-    """A line within one level, from one item to another: part of the way of some edges.
+    """A line within one level, from one item to another: a part of the path of some edges.
 
-    line   what it carries: the tail's key and output
+    line   the value it carries: the tail's key and output
     edges  their numbers
-    stops  the bends, or the lane, that it takes
-    ports  where an end is a group: the number of the port in its level, else -1
+    stops  the bends, or the lane, that it passes
+    ports  if an end is a group: the number of the port in its level, else -1
     """
 
     __slots__ = ("down", "edges", "head", "line", "ports", "stops", "tail")
@@ -91,7 +91,7 @@ class Link:
 
 
 class Levels:
-    """All levels of a picture, and the way of every edge.
+    """All levels of a picture, and the path of every edge.
 
     ways   for each edge its stops, from the tail to the head
     down   for each edge, whether it leads downwards
@@ -122,7 +122,7 @@ class Levels:
     # Items ----------------------------------------------------------------------------------
 
     def _fill(self) -> None:
-        """Put boxes and groups into their levels."""
+        """Assigns boxes and groups to their levels."""
         for number, box in enumerate(self.picture.boxes):
             for depth in range(len(box.group)):
                 outer = self.of[box.group[:depth]]
@@ -133,7 +133,7 @@ class Levels:
             self._items[level.number][box.key] = level.add("box", box.key, number)
 
     def _item(self, level: Level, key: str) -> int:
-        """The item of a level that is a box, or the group that a box is in."""
+        """The item of a level for a box, or for the group that contains it."""
         path = self._paths[key]
         if path == level.path:
             return self._items[level.number][key]
@@ -151,7 +151,7 @@ class Levels:
     # Layers ---------------------------------------------------------------------------------
 
     def _lay(self, level: Level, crossing: list[int], passing: dict[Path, list[int]]) -> None:
-        """Find layers and links of a level, and hand on the edges that go through inner ones."""
+        """Finds layers and links of a level, and passes on the edges through inner levels."""
         edges = self.picture.edges
         pairs = [
             (self._item(level, edges[n].tail), self._item(level, edges[n].head)) for n in crossing
@@ -173,7 +173,7 @@ class Levels:
         route(level)
 
     def _through(self, level: Level, links: dict[tuple[object, ...], Link], n: int) -> None:
-        """The link of an edge that leaves a level, or enters it."""
+        """The link of an edge that leaves or enters a level."""
         edge, down = self.picture.edges[n], self.down[n]
         line = (edge.tail, edge.output)
         if self._paths[edge.tail][: len(level.path)] == level.path:
@@ -205,17 +205,17 @@ class Levels:
                 item.layer = 0 if item.key == "top" else last
             level.layers[item.layer].append(number)
 
-    # Ways -----------------------------------------------------------------------------------
+    # Paths ----------------------------------------------------------------------------------
 
     def _at(self, level: Level, link: Link, out: bool) -> int:
-        """The port of a group through which a link around it leaves or enters it."""
+        """The port of a group through which an outer link leaves or enters it."""
         item = level.items[link.tail if out else link.head]
         if item.what != "group":
             return -1
         return self._ports[int(item.key)][link.line, out, link.down]
 
     def _join(self) -> None:
-        """The way of each edge: links of its tail's levels, of the common one, of its head's."""
+        """Joins the path of each edge: links of the tail's, the common and the head's levels."""
         of_edge: dict[int, list[tuple[int, Link]]] = defaultdict(list)
         for level in self.levels:
             for link in level.links:
@@ -227,7 +227,7 @@ class Levels:
             self.ways[n] = list(self._stops(self._sorted(edge.tail, shared, parts)))
 
     def _stops(self, parts: Iterable[tuple[int, Link]]) -> Iterator[Stop]:
-        """The stops of links that follow each other; a group is none, but its port is."""
+        """The stops of consecutive links; a group is not a stop, but its port is."""
         for level, link in parts:
             items = self.levels[level].items
             if items[link.tail].what != "group":
@@ -256,9 +256,9 @@ class Levels:
 
 
 def route(level: Level) -> None:
-    """Give each link its bends or its lane, and the level its segments.
+    """Assigns bends or a lane to each link, and segments to the level.
 
-    Links of one line from one item share bends as far as they go the same way.
+    Links of one line from the same item share bends while their paths are equal.
     """
     spans: dict[tuple[int, tuple[str, int], bool], int] = defaultdict(int)
     for link in level.links:
@@ -307,13 +307,13 @@ def _pair(first: int, second: int, step: int) -> tuple[int, int]:
 
 
 def _lanes(level: Level, links: list[Link]) -> None:
-    """A lane for the lines from one item that go round; items whose lines do not meet share one."""
+    """Assigns lanes to lines that go around; lines that do not overlap share a lane."""
     spans: dict[int, tuple[int, int]] = {}
     for link in links:
         ends = (level.items[link.tail].layer, level.items[link.head].layer)
         known = spans.get(link.tail, ends)
         spans[link.tail] = min(*ends, *known), max(*ends, *known)
-    taken: list[int] = []  # of each lane: the last layer of what goes there
+    taken: list[int] = []  # per lane: the last layer that uses it
     lanes: dict[int, int] = {}
     for tail, (top, bottom) in sorted(spans.items(), key=lambda s: (s[1], s[0])):
         lane = next((i for i, last in enumerate(taken) if last <= top), len(taken))

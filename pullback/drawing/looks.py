@@ -1,4 +1,4 @@
-"""How boxes and lines look, so that they are told apart without colours too."""
+"""The looks of boxes and lines, which differ in shape as well as in colour."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 
 class Look(NamedTuple):
-    """A box: its shape, and its colours.
+    """The shape and the colours of a box.
 
     shape   "plain", "pill" (round ends), "double" (an inner outline), "cut" (corners cut off),
             "band" (a hatched band at its left)
-    dash    the outline's dashes, as SVG has them
+    dash    the dashes of the outline, in SVG syntax
     """
 
     shape: str
@@ -21,7 +21,7 @@ class Look(NamedTuple):
 
 
 class Line(NamedTuple):
-    """An edge: its colour and its dashes."""
+    """The colour and the dashes of an edge."""
 
     color: str
     dash: str = ""
@@ -49,10 +49,10 @@ MARKS = {
     "input": "▷", "variable": "◆", "overridden": "∇", "custom": "∇", "alarm": "‼", "cut": "✂",
     "output": "●",
 }
-"""Name of a look -> the letter that stands for it where there are no shapes."""
+"""Name of a look -> the letter for formats without shapes."""
 
 STRIKING = ("cut", "alarm", "overridden", "custom")
-"""Looks that a closed group shows from without, the strongest first."""
+"""Looks that a closed group shows on the outside, the most important first."""
 
 LINES = {
     "value": Line("#7b8794"),
@@ -66,14 +66,14 @@ LINES = {
 
 INK, FAINT, PAPER, FRAME = "#1d2733", "#5d6875", "#ffffff", "#c3cad3"
 GROUND = ("#f7f8fa", "#eef1f5")
-"""Of groups, by turns."""
+"""Background colours of nested groups, alternating."""
 
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 LETTER = 0.61
-"""The width of a letter over the size of the font."""
+"""The width of a letter divided by the font size."""
 
 TITLE, ROW, SMALL = 12.0, 10.5, 9.5
-"""Sizes of letters: of titles, of further lines, of labels."""
+"""Font sizes: of titles, of further lines, of labels."""
 
 
 def width_of(text: str, size: float) -> float:

@@ -1,4 +1,4 @@
-"""The order within layers: items come near those they are joined to, so that few lines cross."""
+"""The order of items within layers: places connected items close together, to avoid crossings."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from .levels import Level, Levels, Link
 from .sizes import Sizes
 
 SWEEPS, FEWER = 16, 2
-"""How often the layers of a level are gone through; where a picture has many boxes."""
+"""The number of passes over the layers of a level; and for pictures with many boxes."""
 MANY = 2000
 
 Ends = dict[tuple[int, int], tuple[float, float]]
-"""Of segments: where at their upper and their lower item they end, in places."""
+"""Segments: the positions of their ends at the upper and the lower item."""
 
 
 def arrange(levels: Levels, sizes: Sizes, hidden: Collection[int] = ()) -> None:
-    """Put the items of all layers of all levels into an order.
+    """Orders the items of all layers of all levels.
 
-    First from within, so that ports stand as what is inside would have them; then from without.
+    First from the inside out, so that ports follow the inner items; then from the outside in.
 
-    hidden   levels of which nothing is drawn but the ports that closed groups have
+    hidden   levels of which only the ports of closed groups are drawn
     """
     many = len(levels.picture.boxes) > MANY
     sweeps = FEWER if many else SWEEPS
@@ -39,7 +39,7 @@ def arrange(levels: Levels, sizes: Sizes, hidden: Collection[int] = ()) -> None:
 
 
 def _ends(levels: Levels, level: Level, sizes: Sizes) -> Ends:
-    """Where the segments of a level end."""
+    """The positions of the ends of a level's segments."""
     def end(link: Link, item: int) -> float:
         found = level.items[item]
         out = item == link.tail
@@ -57,7 +57,7 @@ def _ends(levels: Levels, level: Level, sizes: Sizes) -> Ends:
 
 
 def _before(levels: Levels, level: Level) -> dict[int, float]:
-    """Of the ports of a level: the place of what they lead to in the layers of the level around."""
+    """Port of a level -> the position in the outer level's layers of the item it leads to."""
     if not level.path:
         return {}
     outer = levels.of[level.path[:-1]]
@@ -78,7 +78,7 @@ def _before(levels: Levels, level: Level) -> dict[int, float]:
 
 
 def _sorted(level: Level, before: dict[int, float]) -> None:
-    """Sort the items of each layer by a place that is known before, else as they were made."""
+    """Sorts the items of each layer by a known position, else by creation order."""
     items = level.items
     for layer in level.layers:
         layer.sort(key=lambda i: (before.get(i, 0.0), items[i].number, i))
@@ -87,10 +87,10 @@ def _sorted(level: Level, before: dict[int, float]) -> None:
 def order(
     level: Level, before: dict[int, float], ends: Ends, fixed: bool, sweeps: int = SWEEPS
 ) -> None:
-    """Sort the items of each layer of a level.
+    """Sorts the items of each layer of a level.
 
-    before  of ports: where their lines come from, or go to, in the level around
-    fixed   whether ports stay in that order
+    before  for ports: the position of the other end of their lines in the outer level
+    fixed   whether ports keep their order
     """
     items = level.items
     _sorted(level, before)
@@ -113,7 +113,7 @@ def order(
 def _sweep(
     level: Level, joined: Sequence[Sequence[tuple[int, float]]], down: bool, fixed: bool
 ) -> None:
-    """Sort each inner layer by the mean place of what its items are joined to."""
+    """Sorts each inner layer by the mean position of the neighbours of its items."""
     layers = level.layers
     place = [0.0] * len(level.items)
     for layer in layers:
@@ -132,13 +132,13 @@ def _sweep(
 
 
 def _number(place: list[float], layer: Sequence[int]) -> None:
-    """The places of the items of a layer, from its middle."""
+    """The positions of the items of a layer, relative to its middle."""
     for position, item in enumerate(layer):
         place[item] = position + 0.5 - len(layer) / 2
 
 
 def crossings(level: Level, ends: Ends) -> int:
-    """How many pairs of segments cross."""
+    """The number of pairs of segments that cross."""
     place = {item: float(p) for layer in level.layers for p, item in enumerate(layer)}
     rows: dict[int, list[tuple[float, float]]] = {}
     for (upper, lower), (start, end) in ends.items():
@@ -149,7 +149,7 @@ def crossings(level: Level, ends: Ends) -> int:
 
 
 def _inversions(pairs: list[tuple[float, float]]) -> int:
-    """How many pairs are in another order below than above."""
+    """The number of pairs in a different order below than above."""
     if len(pairs) < 2:
         return 0
     found = 0

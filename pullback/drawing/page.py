@@ -1,4 +1,4 @@
-"""A picture as one page that folds, zooms, searches, and tells of what the pointer is on."""
+"""A picture as one HTML page that folds, zooms, searches, and shows details on hover."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ _PAINT = {"frame": FRAME, "ground": GROUND, "faint": FAINT, "paper": PAPER, "ink
 
 
 def page(picture: Picture, closed: Collection[Path] = ()) -> str:
-    """The text of a page: one file, which refers to nothing outside.
+    """Returns the text of a self-contained HTML page.
 
-    closed   the groups that are folded to begin with
+    closed   the groups that are initially folded
 
     >>> from pullback.drawing import Box
     >>> text = page(Picture([Box("a", "first")], [], "one box"))
@@ -92,7 +92,7 @@ def _style() -> str:
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:
-    """A template with its parts in place; what stands in a part is not looked at."""
+    """Inserts parts into a template; does not expand placeholders inside the parts."""
     pieces = template.split("{{")
     text = pieces[0]
     for piece in pieces[1:]:
@@ -103,9 +103,9 @@ def _filled(template: str, parts: dict[str, str]) -> str:
 
 @contextmanager
 def _no_collections() -> Iterator[None]:
-    """No garbage collections: a large picture is of many small objects, none of them garbage yet.
+    """Disables garbage collection: a large picture has many small objects, and no garbage yet.
 
-    They took half of the time.
+    Collections took half of the time.
     """
     before = gc.isenabled()
     gc.disable()
@@ -117,13 +117,13 @@ def _no_collections() -> Iterator[None]:
 
 
 def _packed(data: Any) -> str:
-    """Data as JSON, packed to a tenth, in letters that cannot end the element it stands in."""
+    """Compressed JSON, about a tenth of the size, with characters that are safe in HTML."""
     text = json.dumps(data, separators=(",", ":"))
     return b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
 def _data(drawing: Drawing) -> dict[str, Any]:
-    """What the program of the page lays out, in lists, whose order `places.js` knows."""
+    """The data for the page's script: lists, in the order that `places.js` expects."""
     picture, levels, sizes = drawing.picture, drawing.levels, drawing.sizes
     numbers = {box.key: n for n, box in enumerate(picture.boxes)}
     labels = unique(edge.label for edge in picture.edges)
@@ -144,7 +144,7 @@ def _data(drawing: Drawing) -> dict[str, Any]:
 
 
 def _box(box: Box, size: tuple[float, float]) -> list[Any]:
-    """A box; its last part is what is searched, and not drawn in full."""
+    """A box; its last entry is text for the search that is not drawn in full."""
     title, rows = title_of(box), lines_of(box)
     more = "" if (title, rows) == (box.title, [*box.rows]) else " ".join([box.title, *box.rows])
     return [box.key, title, rows, box.look, box.detail, size, more]
@@ -174,7 +174,7 @@ def _level(drawing: Drawing, level: Level, numbers: dict[str, int]) -> dict[str,
 
 
 def _end(drawing: Drawing, level: Level, link: Any, item: int) -> float | list[int]:
-    """Where a segment meets an item: so far right of its middle, or at [level, port]."""
+    """Where a segment meets an item: the offset from its middle, or [level, port]."""
     found = level.items[item]
     if found.what == "group":
         return [int(found.key), link.ports[0 if item == link.tail else 1]]

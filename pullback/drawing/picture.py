@@ -10,20 +10,20 @@ from functools import cached_property
 from .looks import MARKS, STRIKING
 
 Path = tuple[str, ...]
-"""Names of groups, each within the one before."""
+"""Names of nested groups, the outermost first."""
 
 
 @dataclass(frozen=True)
 class Box:
     """One box.
 
-    key     tells it from all others
+    key     unique among all boxes
     title   its first line
     rows    its further lines
     look    one of `looks.LOOKS`
-    group   the groups it is in, from the outermost
-    detail  what is told of it on request: any text, of any length
-    facts   (column, what stands there) for the text form; where there are none, `rows` stand there
+    group   the groups around it, the outermost first
+    detail  text shown on request, of any length
+    facts   (column, cell) for the text format; if empty, it shows `rows`
     """
 
     key: str
@@ -40,8 +40,8 @@ class Edge:
     """An arrow from one box to another.
 
     tail, head  keys of boxes
-    output      which output of the tail it comes from; edges that share one are drawn as one line
-                that parts
+    output      the index of the tail's output; edges with the same output share one line that
+                forks
     label       a short text at its head
     look        one of `looks.LINES`
     """
@@ -55,7 +55,7 @@ class Edge:
 
 @dataclass
 class Picture:
-    """Boxes in an order in which most edges lead from earlier ones to later ones, and edges.
+    """Boxes, ordered so that most edges lead from earlier to later ones, and edges.
 
     >>> picture = Picture([Box("a", "a"), Box("b", "b", group=("inner",))], [Edge("a", "b")])
     >>> picture.groups
@@ -66,13 +66,13 @@ class Picture:
     edges: Sequence[Edge]
     title: str = ""
     nouns: tuple[str, str] = ("box", "boxes")
-    """What boxes are called where they are counted: one, several."""
+    """The noun for a box when counting: singular, plural."""
     legend: dict[str, str] = field(default_factory=dict)
-    """{look: what it stands for}, of boxes and of lines."""
+    """{look: its meaning}, for boxes and lines."""
 
     @cached_property
     def groups(self) -> list[Path]:
-        """Every group, an outer one before those in it; the empty path is the whole picture."""
+        """Every group, outer ones before inner ones; the empty path is the whole picture."""
         found: dict[Path, None] = {(): None}
         for box in self.boxes:
             for depth in range(len(box.group)):
@@ -81,7 +81,7 @@ class Picture:
 
     @cached_property
     def inside(self) -> dict[Path, int]:
-        """How many boxes are in each group, those in groups within it too."""
+        """The number of boxes in each group, including inner groups."""
         counts = dict.fromkeys(self.groups, 0)
         for box in self.boxes:
             for depth in range(len(box.group) + 1):
@@ -90,7 +90,7 @@ class Picture:
 
     @cached_property
     def striking(self) -> dict[Path, Counter[str]]:
-        """In groups that have some: how many boxes have a look that is not to be missed."""
+        """For each group: the number of boxes per important look."""
         found: dict[Path, Counter[str]] = {}
         for box in self.boxes:
             if box.look in STRIKING:
@@ -99,11 +99,11 @@ class Picture:
         return found
 
     def strongest(self, path: Path) -> str:
-        """The most striking look of the boxes in a group; empty where none is striking."""
+        """The most important look of the boxes in a group; empty if none is important."""
         return next((look for look in STRIKING if look in self.striking.get(path, ())), "")
 
     def contents(self, path: Path) -> str:
-        """How much is in a group, and what in it is not to be missed.
+        """The number of boxes in a group, and the counts of important looks.
 
         >>> boxes = [Box("a", "a", group=("g",)), Box("b", "b", look="cut", group=("g",))]
         >>> Picture(boxes, []).contents(("g",))
@@ -117,10 +117,10 @@ class Picture:
         return " · ".join([f"{count} {self.nouns[count != 1]}", *parts])
 
     def folded(self, most: int) -> set[Path]:
-        """The groups to be closed so that, if possible, at most so many boxes are seen.
+        """The groups to close so that, if possible, at most `most` boxes are visible.
 
-        The smallest groups are opened first, all of one size or none; an outer one always before
-        those in it.
+        Opens the smallest groups first, all groups of the same size together; an outer group always
+        before its inner groups.
 
         >>> boxes = [Box(str(n), "", group=("few" if n < 2 else "many",)) for n in range(9)]
         >>> Picture(boxes, []).folded(most=5)
@@ -145,7 +145,7 @@ class Picture:
 
 
 def seen_as(box: Box, closed: Collection[Path]) -> Path | None:
-    """The outermost closed group that a box is in; None where it is seen itself.
+    """The outermost closed group around a box; None if the box itself is visible.
 
     >>> seen_as(Box("a", "a", group=("g", "h")), {("g", "h")})
     ('g', 'h')
@@ -171,7 +171,7 @@ def common(some: Path, other: Path) -> Path:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many letters: the middle is left out.
+    """A text of at most `most` characters; leaves out the middle.
 
     >>> shortened("a_very_long_name", 9)
     'a_ve…name'
@@ -183,5 +183,5 @@ def shortened(text: str, most: int) -> str:
 
 
 def unique(values: Iterable[str]) -> list[str]:
-    """Each value once, in the order in which they first come."""
+    """Each value once, in order of first occurrence."""
     return list(dict.fromkeys(values))

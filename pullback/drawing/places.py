@@ -1,7 +1,7 @@
-"""Coordinates: of items in their layers, of levels in each other, and of the ways of edges.
+"""Coordinates: of items in layers, of levels within each other, and of the paths of edges.
 
-A line bends only in the gaps between layers and is straight where it passes one, so no line crosses
-a box. `page.js` does the same sums when a group is folded.
+A line bends only between layers and is straight where it passes a layer, so no line crosses a box.
+`page.js` repeats the same computations when a group is folded.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from .picture import Path
 from .sizes import Sizes, closed_text
 
 BETWEEN, BESIDE = 26.0, 9.0
-"""Between boxes of a layer; on each side of a bend."""
+"""Distances: between boxes of a layer; on each side of a bend."""
 GAP, SLOPE, STEEPEST = 48.0, 0.10, 70.0
-"""Between layers: at least; more for each pixel that a line goes sideways; at most more."""
+"""Between layers: the minimum; the increase per pixel of sideways offset; its maximum."""
 HEAD, FOOT, SIDE = 26.0, 14.0, 16.0
-"""Inside the frame of a group: above, below, beside what it holds."""
+"""Inside the frame of a group: padding above, below, and beside its content."""
 LANE, STRAIGHT = 7.0, 18.0
-"""Between lines beside a level; the end of a line, which is straight, for its label."""
+"""Between lines beside a level; the straight end of a line, which holds its label."""
 SWEEPS = 24
 LAST, UPRIGHT = 12, 8.0
 """Of all sweeps, those that look at both neighbouring layers; how much lines want to be straight.
 """
 WEIGHTS = (1.0, 2.0, 6.0)
-"""Of a line between two layers, by how many of its ends are bends: long lines are straight."""
+"""Weight of a line between two layers, by how many of its ends are bends (for straight lines)."""
 
 Point = tuple[float, float]
 
 
 class Place:
-    """Where the items of one level are.
+    """The positions of the items of one level.
 
-    x         of each item, its middle; from the left of the level
-    top       of each layer, from the top of the level; `bottom` likewise
-    size      of the whole level
+    x         the middle of each item, relative to the left of the level
+    top       the top of each layer, relative to the top of the level; `bottom` likewise
+    size      the size of the whole level
     """
 
     def __init__(self) -> None:
@@ -48,10 +48,10 @@ class Place:
 
 
 class Places:
-    """Where everything in a picture is.
+    """The positions of everything in a picture.
 
     closed   the groups that are folded
-    origins  of each level that is seen: the place of its left upper corner
+    origins  the upper left corner of each visible level
     """
 
     def __init__(self, levels: Levels, sizes: Sizes, closed: Collection[Path] = ()) -> None:
@@ -63,7 +63,7 @@ class Places:
             if self.hider[level.number] < 0:
                 self._place(level)
         self.origins: dict[int, Point] = {0: (0.0, 0.0)}
-        self.item: dict[int, tuple[int, int]] = {}  # of a group: the level it is in, its item
+        self.item: dict[int, tuple[int, int]] = {}  # group -> the level it is in, its item
         for level in levels.levels:
             for number, item in enumerate(level.items):
                 if item.what == "group":
@@ -73,7 +73,7 @@ class Places:
                 self.origins[level.number] = self.corner(*self.item[level.number])
 
     def _hider(self, level: Level) -> int:
-        """The outermost closed group that a level is in; -1 where it is seen."""
+        """The outermost closed group around a level; -1 if the level is visible."""
         for depth in range(1, len(level.path) + 1):
             if level.path[:depth] in self.closed:
                 return self.levels.of[level.path[:depth]].number
@@ -81,7 +81,7 @@ class Places:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height of everything."""
+        """Width and height of the picture."""
         return self.places[0].size
 
     # One level ------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class Places:
         place.size = (round(wide, 2), place.bottom[-1] if place.bottom else 0.0)
 
     def _across(self, level: Level, widths: Sequence[float]) -> list[float]:
-        """The middle of each item from left to right, near those that it is joined to."""
+        """The middle of each item from left to right, close to its neighbours."""
         joined = self._joined(level)
         x = [0.0] * len(level.items)
         margins = [w / 2 + (BETWEEN / 2 if w else BESIDE) for w in widths]
@@ -144,7 +144,7 @@ class Places:
 
     @staticmethod
     def _straight(level: Level, x: Sequence[float]) -> dict[int, float]:
-        """For each bend, the middle of all of its line, so that long lines do not wander."""
+        """For each bend, the mean position of its line, so that long lines are straight."""
         found: dict[int, float] = {}
         for chain in level.chains:
             middle = sorted(x[item] for item in chain)[len(chain) // 2]
@@ -152,7 +152,7 @@ class Places:
         return found
 
     def _joined(self, level: Level) -> dict[str, list[list[tuple[int, float, float]]]]:
-        """Of each item, what it is joined to: the item, how far right of it to be, a weight."""
+        """For each item its neighbours: the item, the wanted offset to its right, a weight."""
         found: dict[str, list[list[tuple[int, float, float]]]] = {
             side: [[] for _ in level.items] for side in ("upper", "lower")
         }
@@ -164,7 +164,7 @@ class Places:
         return found
 
     def end(self, level: Level, link: Link, item: int) -> float:
-        """How far right of the middle of an item a link begins or ends."""
+        """The offset from the middle of an item where a link begins or ends."""
         what = level.items[item].what
         if what in ("bend", "port"):
             return 0.0
@@ -174,7 +174,7 @@ class Places:
         return self._port(int(level.items[item].key), link.ports[0 if out else 1])
 
     def _port(self, number: int, port: int) -> float:
-        """How far right of the middle of a group one of its ports is."""
+        """The offset of a port from the middle of its group."""
         if self.levels.levels[number].path in self.closed:
             return self.sizes.ports[number, port]
         place = self.places[number]
@@ -207,18 +207,18 @@ class Places:
     # Absolute places ------------------------------------------------------------------------
 
     def corner(self, number: int, item: int) -> Point:
-        """The left upper corner of an item."""
+        """The upper left corner of an item."""
         level, place = self.levels.levels[number], self.places[number]
         left, top = self.origins[number]
         wide, _ = self.extent(level, item)
         return left + place.x[item] - wide / 2, top + place.top[level.items[item].layer]
 
-    # Ways -----------------------------------------------------------------------------------
+    # Paths ----------------------------------------------------------------------------------
 
     def way(self, n: int) -> list[Point]:
-        """The points of an edge: it is straight between two of the same x, else bends.
+        """The points of an edge: straight between points with equal x, else a curve.
 
-        Empty for an edge whose ends are in one closed group.
+        Empty if both ends are in the same closed group.
         """
         down = self.levels.down[n]
         points: list[Point] = []
@@ -228,7 +228,7 @@ class Places:
         return points
 
     def _passed(self, n: int, stop: Stop, down: bool, first: bool) -> list[Point]:
-        """The points of an edge at one of its stops; none where that is hidden."""
+        """The points of an edge at one of its stops; none if the stop is hidden."""
         hider = self.hider[stop.level]
         item = self.levels.levels[stop.level].items[stop.item]
         if item.what == "port" and hider in (-1, stop.level) and stop.lane < 0:
@@ -269,15 +269,15 @@ def _spread(
     x: list[float], layer: Sequence[int], wish: Sequence[float], weights: Sequence[float],
     margins: Sequence[float],
 ) -> None:
-    """Put the items of a layer as near to their wishes as their widths and order allow.
+    """Places the items of a layer as close to their wanted positions as possible, in order.
 
-    The least sum of weighted squares, by pooling neighbours that would overlap.
+    Minimizes the weighted sum of squares by pooling neighbours that would overlap.
     """
     shifts, total = [], 0.0
     for position, item in enumerate(layer):
         total += margins[item] + (margins[layer[position - 1]] if position else 0.0)
         shifts.append(total)
-    pools: list[list[float]] = []  # sum of weighted wishes, weight, how many
+    pools: list[list[float]] = []  # weighted sum of wishes, weight, count
     for want, weight, shift in zip(wish, weights, shifts, strict=True):
         pools.append([(want - shift) * weight, weight, 1])
         while len(pools) > 1 and pools[-2][0] * pools[-1][1] > pools[-1][0] * pools[-2][1]:

@@ -1,4 +1,4 @@
-"""Which layer of a picture each item goes into: edges lead downwards, and are short."""
+"""Assigns items to layers: edges lead downwards, and are short."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Pair = tuple[int, int]
 def ranked(numbers: Sequence[int], pairs: Sequence[Pair]) -> tuple[list[int], set[Pair]]:
     """The layer of each item, from 0, and the pairs that lead upwards.
 
-    numbers  of items, by which they come where edges leave it open
-    pairs    (tail, head) of edges, items by their place in `numbers`
+    numbers  the preferred order of items, where edges do not decide
+    pairs    (tail, head) of edges, as positions in `numbers`
 
     >>> ranked([0, 1, 2], [(0, 1), (1, 2), (2, 0)])
     ([0, 1, 2], {(2, 0)})
 
-    What nothing leads to comes just above what it leads to:
+    An item without incoming edges is placed just above the item it leads to:
 
     >>> ranked([0, 1, 2, 3], [(0, 1), (1, 2), (3, 2)])
     ([0, 1, 2, 1], set())
@@ -41,7 +41,7 @@ def ranked(numbers: Sequence[int], pairs: Sequence[Pair]) -> tuple[list[int], se
 
 
 def _ordered(numbers: Sequence[int], pairs: Sequence[Pair]) -> list[int]:
-    """Items so that heads come after tails; of a cycle, the item with the least number first."""
+    """Items in topological order; a cycle starts with its lowest number."""
     waits = [0] * len(numbers)
     heads: list[list[int]] = [[] for _ in numbers]
     for a, b in pairs:
@@ -74,7 +74,7 @@ def _lowered(
     ranks: list[int], order: Sequence[int], heads: Sequence[Sequence[tuple[int, int]]],
     tails: Sequence[Sequence[tuple[int, int]]],
 ) -> None:
-    """Lower what then has shorter edges: constants stand above the operation that takes them."""
+    """Lowers items to shorten edges: constants go just above the operation that uses them."""
     for item in reversed(order):
         gain = sum(w for _, w in heads[item]) - sum(w for _, w in tails[item])
         if heads[item] and gain > 0:

@@ -1,4 +1,4 @@
-"""How large boxes are, and where at their borders lines begin and end."""
+"""The sizes of boxes, and the positions where lines begin and end at their borders."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ PAD_X, PAD_Y = 11.0, 7.0
 LEAST, SLOT = 58.0, 12.0
 LINE_TITLE, LINE_ROW = 15.0, 13.5
 LONGEST = 34
-"""Letters of a line of a box; in longer ones the middle is left out."""
+"""The maximum number of characters per line of a box; longer lines lose their middle."""
 CROWD = 260.0
-"""The most room for lines at a closed group, where they have no labels."""
+"""The maximum width for lines at a closed group, where they have no labels."""
 LABELLED = 6
-"""Where more lines meet, their labels are left out."""
+"""If more lines meet, their labels are left out."""
 
 Size = tuple[float, float]
 
 
 class Sizes:
-    """Sizes of all boxes and closed groups, and the places of lines at their borders.
+    """Sizes of all boxes and closed groups, and the positions of lines at their borders.
 
     boxes        key -> width and height
-    closed       number of a level -> width and height of its group where that is closed
-    tails, heads for each edge: how far right of the middle of its box it begins and ends
-    ports        (level, port) -> how far right of the middle of the closed group it is
+    closed       number of a level -> width and height of its closed group
+    tails, heads for each edge: the offset of its ends from the middle of its box
+    ports        (level, port) -> the offset from the middle of the closed group
     labelled     for each edge: whether there is room for its label
     """
 
@@ -45,12 +45,12 @@ class Sizes:
         self.closed: dict[int, Size] = {}
 
     def close(self) -> None:
-        """Find the sizes of closed groups, when their ports are in order."""
+        """Computes the sizes of closed groups, after their ports are ordered."""
         for level in self.levels.levels[1:]:
             self.closed[level.number] = self._closed(level)
 
     def _sides(self) -> tuple[dict[str, list[list[int]]], dict[str, list[list[int]]]]:
-        """Of each box: the edges that share a slot, at its upper and its lower side."""
+        """For each box: the edges that share a slot, at its upper and its lower side."""
         tops: dict[str, dict[tuple[str, int], list[int]]] = defaultdict(dict)
         bottoms: dict[str, dict[tuple[str, int], list[int]]] = defaultdict(dict)
         for n, edge in enumerate(self.levels.picture.edges):
@@ -64,7 +64,7 @@ class Sizes:
         )
 
     def _box(self, box: Box, top: list[list[int]], bottom: list[list[int]]) -> Size:
-        """The size of a box; its slots are noted."""
+        """The size of a box; also stores its slots."""
         texts = [width_of(t, ROW) for t in lines_of(box)]
         wide = max([width_of(title_of(box), TITLE), *texts]) + 2 * PAD_X
         wide += {"band": 8.0, "pill": 12.0}.get(LOOKS[box.look].shape, 0.0)
@@ -73,7 +73,7 @@ class Sizes:
         return round(wide, 1), height
 
     def _slots(self, key: str, side: list[list[int]]) -> float:
-        """The width of one side's slots; where each is, is noted."""
+        """The width of the slots of one side; also stores their positions."""
         edges = self.levels.picture.edges
         coming = [s[0] for s in side if edges[s[0]].head == key]
         room = len(coming) <= LABELLED
@@ -107,7 +107,7 @@ class Sizes:
         return round(max(wide, LEAST), 1), 2 * PAD_Y + LINE_TITLE + LINE_ROW
 
     def _port_labels(self, level: Level) -> dict[int, str]:
-        """What the lines that enter a group are labelled with, by port."""
+        """The labels of the lines that enter a group, by port."""
         edges = self.levels.picture.edges
         return {
             link.tail: edges[link.edges[0]].label for link in level.links
@@ -120,7 +120,7 @@ def _is_port(item: Item) -> bool:
 
 
 def _middles(widths: list[float]) -> list[float]:
-    """The middles of slots side by side, from the middle of all."""
+    """The middles of adjacent slots, relative to the middle of all."""
     at, found = -sum(widths) / 2, []
     for width in widths:
         found.append(round(at + width / 2, 2))
@@ -129,15 +129,15 @@ def _middles(widths: list[float]) -> list[float]:
 
 
 def title_of(box: Box) -> str:
-    """The first line of a box, of a length that is drawn."""
+    """The title of a box, shortened to the drawn length."""
     return shortened(box.title, LONGEST)
 
 
 def lines_of(box: Box) -> list[str]:
-    """The further lines of a box, of a length that is drawn."""
+    """The further lines of a box, shortened to the drawn length."""
     return [shortened(row, LONGEST + 4) for row in box.rows]
 
 
 def closed_text(levels: Levels, level: Level) -> tuple[str, str]:
-    """The two lines of a closed group: its name, and how much is in it."""
+    """The two lines of a closed group: its name, and its contents in numbers."""
     return shortened(level.path[-1], LONGEST), levels.picture.contents(level.path)

@@ -1,4 +1,4 @@
-"""A picture as SVG: one text, which needs nothing else."""
+"""A picture as one self-contained SVG text."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ ARROW = 6.0
 
 
 class Drawing:
-    """A picture with everything at its place, for one choice of closed groups.
+    """A picture with all positions, for one choice of closed groups.
 
-    opens   whether they will be opened, so that in a large picture what is in them is put in order
+    opens   whether closed groups can be opened later, so that their contents are ordered too
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Drawing:
 
 
 def svg(picture: Picture, closed: Collection[Path] = ()) -> str:
-    """The text of an SVG picture.
+    """Returns the text of an SVG picture.
 
     closed   groups that are drawn as one box
 
@@ -83,7 +83,7 @@ def svg(picture: Picture, closed: Collection[Path] = ()) -> str:
 
 
 def definitions() -> str:
-    """The hatching and the heads of arrows."""
+    """The hatch pattern and the arrowheads."""
     arrows = "".join(
         f'<marker id="arrow-{name}" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="{_n(ARROW)}"'
         f' markerHeight="{_n(ARROW)}" markerUnits="userSpaceOnUse" orient="auto">'
@@ -98,7 +98,7 @@ def definitions() -> str:
 
 
 def _inside(drawing: Drawing) -> Iterator[str]:
-    """Frames, then lines, then boxes, then what is written on frames and lines."""
+    """Frames, then lines, then boxes, then the labels of frames and lines."""
     places = drawing.places
     seen = [level for level in drawing.levels.levels if places.hider[level.number] < 0]
     for level in seen[1:]:
@@ -123,7 +123,7 @@ def _inside(drawing: Drawing) -> Iterator[str]:
 
 
 def _lines(drawing: Drawing, labels: list[str]) -> Iterator[str]:
-    """The lines of edges; of those that are the same, as a group is closed, one."""
+    """The lines of edges; lines that coincide, because a group is closed, are drawn once."""
     alike: dict[tuple[str, str], list[int]] = {}
     ends: dict[int, Point] = {}
     for n, edge in enumerate(drawing.picture.edges):
@@ -149,12 +149,12 @@ def _lines(drawing: Drawing, labels: list[str]) -> Iterator[str]:
 
 
 def _hider(drawing: Drawing, edge: int) -> int:
-    """The closed group that an edge ends at; -1 where it ends at a box."""
+    """The closed group that an edge ends at; -1 if it ends at a box."""
     return drawing.places.hider[drawing.levels.ways[edge][-1].level]
 
 
 def path_of(points: Sequence[Point]) -> str:
-    """The way of a line as SVG has it: straight down, or a curve that begins and ends upright."""
+    """The SVG path of a line: vertical, or a curve with vertical ends."""
     x, y = points[0]
     parts = [f"M{_n(x)} {_n(y)}"]
     for nx, ny in points[1:]:
@@ -168,7 +168,7 @@ def path_of(points: Sequence[Point]) -> str:
 
 
 def line_of(picture: Picture, numbers: Sequence[int], path: str) -> str:
-    """The element of one line, which stands for some edges."""
+    """The element of one line, which can represent several edges."""
     edges = [picture.edges[n] for n in numbers]
     line = LINES[edges[0].look]
     told = "; ".join(dict.fromkeys(f"{e.tail} → {e.head} {e.label}".strip() for e in edges))
@@ -202,7 +202,7 @@ def frame_of(level: Level, size: Size, at: Point) -> str:
 
 
 def box_of(box: Box, size: Size, told: bool = True) -> str:
-    """The element of a box whose left upper corner is at 0, 0; `told`: with its detail."""
+    """The element of a box with its upper left corner at 0, 0; `told`: with its detail."""
     wide, high = size
     look = LOOKS[box.look]
     shift = 4.0 if look.shape == "band" else 0.0
@@ -241,7 +241,7 @@ def shape_of(name: str, wide: float, high: float) -> str:
 
 
 def closed_of(drawing: Drawing, level: Level) -> str:
-    """The element of a closed group whose left upper corner is at 0, 0: a pile of boxes."""
+    """The element of a closed group with its upper left corner at 0, 0: a pile of boxes."""
     wide, high = drawing.sizes.closed[level.number]
     name, count = closed_text(drawing.levels, level)
     color, width = closed_line(drawing.picture, level.path)
@@ -259,13 +259,13 @@ def closed_of(drawing: Drawing, level: Level) -> str:
 
 
 def closed_line(picture: Picture, path: Path) -> tuple[str, float]:
-    """Colour and width of a closed group's outline: those of what is striking in it."""
+    """The colour and width of a closed group's outline, from its most important look."""
     look = picture.strongest(path)
     return (LOOKS[look].line, 1.8) if look else (FAINT, 1.0)
 
 
 def legend_of(picture: Picture, wide: float) -> tuple[list[str], Size]:
-    """What looks stand for, in rows of a width."""
+    """The legend, in rows of a given width."""
     parts: list[str] = []
     x, y, right = 0.0, 0.0, 0.0
     for name, text in picture.legend.items():
@@ -308,5 +308,5 @@ def _dash(dash: str) -> str:
 
 
 def _n(value: float) -> str:
-    """A number in the fewest letters."""
+    """A number with as few characters as possible."""
     return f"{round(value, 1):g}"

@@ -1,4 +1,4 @@
-"""A picture as lines of a terminal: a line for each box, in columns, groups indented."""
+"""A picture as text for a terminal: one line per box, in columns, with indented groups."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from .looks import MARKS
 from .picture import Box, Path, Picture, common, seen_as, shortened, unique
 
 WIDEST, FROM = 40, 6
-"""Letters of a column, of which the middle is left out; so many names of what a box takes."""
+"""The maximum width of a column; the maximum number of inputs named per box."""
 
 
 def text(picture: Picture, closed: Collection[Path] = ()) -> str:
-    """The text of a table of boxes; closed groups are one line each, beginning with `▸`.
+    """Returns a table of boxes as text; a closed group is one line that begins with `▸`.
 
-    The last column says what a box takes.
+    The last column lists the inputs of a box.
 
     >>> from pullback.drawing import Box, Edge
     >>> boxes = [Box("x", "x"), Box("tanh_2", "tanh", facts=(("dtype", "float64"),), group=("f",))]
@@ -73,7 +73,7 @@ def _one_line(value: str) -> str:
 
 
 def _table(rows: list[list[str]]) -> str:
-    """Rows with columns below each other; a row with two cells is no part of the columns."""
+    """Aligned columns; a row with two cells is not aligned."""
     full = [row for row in rows if len(row) > 2]
     widths = [max(len(row[c]) for row in full if c < len(row)) for c in range(len(full[0]))]
     widths[0] = max(map(len, (row[0] for row in rows))) + 2

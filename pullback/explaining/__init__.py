@@ -1,4 +1,4 @@
-"""Why is a gradient None, zero, NaN or infinite? The first place where the path was cut or died."""
+"""`explain` reports why a gradient is None, zero, NaN or infinite, and at which operation."""
 
 from .causes import CAUSES as CAUSES
 from .explain import explain as explain

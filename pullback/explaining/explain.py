@@ -1,4 +1,4 @@
-"""`explain`: the question put to the graph, the cuts and the journal."""
+"""`explain`: finds the cause from the graph, the recorded cuts and the journal of `debug()`."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ def explain(
     y: Any, x: Any = None, *more: Any, tape: Any = None, cotangent: Any = None,
     output_gradients: Any = None,
 ) -> Any:
-    """Why is the gradient of y with respect to x None, zero, NaN or infinite?
+    """Returns an `Explanation` of why the gradient of y w.r.t. x is None, zero, NaN or infinite.
 
-    y          a Tensor or a nested structure of them; or a function, which is then called with
-               `x, *more` and explained for each of these arguments
-    x          a Tensor or Variable, or a nested structure, whose structure the answer has
-    tape       the tape that was asked; it records and watches less than the whole graph
-    cotangent  (or `output_gradients`) what the pull begins with; ones when left out
+    y          a Tensor or a pytree of Tensors; or a function, which is called with `x, *more` and
+               explained for each of these arguments
+    x          a Tensor or Variable, or a pytree of them; the result has the same structure
+    tape       the tape that computed the gradient; a tape records less than the whole graph
+    cotangent  (or `output_gradients`) the cotangents of y; default: ones
 
-    Nothing is changed: no hooks run, no values are let go of. Inside `with pullback.debug():`, or
-    after it, operations are named with their lines, and data are followed where nothing was
-    recorded. Answers an `Explanation`, whose `cause` is one of `pullback.explaining.CAUSES`.
+    `explain` changes nothing: it runs no hooks and frees no saved values. Inside `with
+    pullback.debug():`, or after it, explanations name the line of each operation, and also follow
+    values through code that was not recorded. Outside `debug()`, explain infers the cause from the
+    graph: it reports the cut nearest the target, marks it as a guess and lists the others. The
+    `cause` of an explanation is one of `pullback.explaining.CAUSES`.
 
-    Raises `ArgumentTypeError` for a source that is no Tensor.
+    Raises `ArgumentTypeError` if the source is not a Tensor.
 
     >>> import pullback as pb
     >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
@@ -54,7 +56,7 @@ def explain(
 
 
 def _of_function(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, ...]:
-    """Explanations for each argument that has floating numbers."""
+    """Returns an explanation for each argument; only floating ones can have a gradient."""
     def leaf(value: Any) -> Any:
         made = Tensor(value.detach() if isinstance(value, Tensor) else value)
         return made.requires_grad_() if is_inexact(made._data) else made
@@ -71,8 +73,8 @@ def _one(y: Any, x: Any, tape: Any, cotangent: Any) -> Explanation:
                                 f"a {type(x).__name__}", "make it one before computing with it")
     if not is_inexact(x._data):
         return Explanation(
-            "None", "integer", f"The source has dtype {x._data.dtype}: what is computed from "
-            "integers has no derivative with respect to them.", fix=CURES["integer"],
+            "None", "integer", f"The source has dtype {x._data.dtype}: results computed from "
+            "integers have no derivative with respect to them.", fix=CURES["integer"],
         )
     targets = leaves(y)
     given = [None] * len(targets) if cotangent is None else leaves(cotangent)
@@ -87,13 +89,13 @@ def _one(y: Any, x: Any, tape: Any, cotangent: Any) -> Explanation:
     if node is None or not heard or not is_reached(roots, spans, node):
         return of_none(targets, x, roots, tape)
     if any(holds_symbols(raw(t)) for t, _ in roots.values()):
-        return Explanation("fine", "fine", "The path is whole; a graph's gradient is a number "
-                           "only when the graph runs.")
+        return Explanation("fine", "fine", "The path is connected; inside a graph, the value of "
+                           "the gradient is known only when the graph runs.")
     return of_numbers(roots, x, node, spans)
 
 
 def is_reached(roots: Mapping[Any, Any], spans: Any, node: Any) -> bool:
-    """Whether a path of the graph leads from the targets to a node."""
+    """Returns whether the graph has a path from the targets to the node."""
     if node in roots:
         return True
     whole = spans if spans is not None else [(0, math.inf)]

@@ -1,4 +1,4 @@
-"""`Explanation`: what `explain` answers."""
+"""`Explanation`: the result of `explain`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
-    """An operation on the way from source to target: where it is, and whether the cut is here."""
+    """An operation on the path from source to target; `cut` marks where the gradient is lost."""
 
     operation: str
     file: str
@@ -23,7 +23,7 @@ _MOST, _ENDS, _AROUND = 24, 3, 4
 
 
 def _shown(path: tuple[Place, ...]) -> list[str]:
-    """The lines of a path; of a long one both ends, and what is around the cut."""
+    """The lines of a path; a long path shows both ends and the operations around the cut."""
     cut = next((i for i, p in enumerate(path) if p.cut), 0)
     shown: list[str] = []
     for i, place in enumerate(path):
@@ -35,14 +35,14 @@ def _shown(path: tuple[Place, ...]) -> list[str]:
 
 
 class Explanation:
-    """Why a gradient is what it is.
+    """The cause of a missing, zero or non-finite gradient.
 
     gradient         "None", "zero", "nan", "inf" or "fine"
-    cause            one of `CAUSES`
-    operation, file, line   where it happened; empty and 0 where that is not known
-    text             sentences
-    fix              the cure, as code
-    path             operations from the source to the target, as `Place`s, the cut marked
+    cause            a key of `CAUSES`
+    operation, file, line   where it happened; empty and 0 if not known
+    text             the cause in sentences
+    fix              the line of code to change
+    path             the operations from the source to the target, as `Place`s; one marks the cut
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Explanation:
         return "\n".join(lines)
 
     def __rich__(self) -> Any:
-        """As a panel, for rich."""
+        """Returns a `rich` panel."""
         from rich.panel import Panel
         from rich.text import Text
 
@@ -78,7 +78,7 @@ class Explanation:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def as_dict(self) -> dict[str, Any]:
-        """The parts as plain values, for JSON."""
+        """Returns the fields as plain values, for JSON."""
         return {
             "gradient": self.gradient, "cause": self.cause, "operation": self.operation,
             "file": self.file, "line": self.line, "text": self.text, "fix": self.fix,

@@ -1,4 +1,4 @@
-"""The way of data from a source to targets, as the journal of a debug block knows it."""
+"""The path of the data from a source to targets, from the journal of a debug block."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..core.tensor import Tensor
 from .explanation import Place
 
 OWN = {_cuts.NO_DERIVATIVE, _cuts.INTEGER, _cuts.OFF, _cuts.OUTSIDE}
-"""Kinds of cuts that are an operation themselves; the others cut off the result of one."""
+"""Kinds of cuts that are an operation; the other kinds cut off the result of an operation."""
 
 
 class Flow:
-    """What targets were computed from, and what of it has its history to a source.
+    """The events that targets were computed from, and which of them have a history to the source.
 
-    events   by number, those that the targets' values came from
-    starts   numbers of the events that the source's values are, now and before they were changed
+    events   number -> event, for every event that the targets' values came from
+    starts   numbers of the events that produced the source's values, including in-place updates
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class Flow:
 
     def _own(self, x: Any, node: Node | None) -> Iterator[int]:
         event = None if x is None else self._journal.find(x._data)
-        while event is not None:  # an optimizer writes in place
+        while event is not None:  # an optimizer updates in place
             yield event.number
             written = event.operation.startswith("in-place") and event.inputs
             event = self._journal.events.get(event.inputs[0]) if written else None
 
     def _from(self, source: int) -> set[int]:
-        """The identities of a source and of the nodes that came from it."""
+        """The identities of the source node and of all nodes computed from it."""
         live, parents = {source}, self._journal.parents
         for key in sorted(parents):
             if not live.isdisjoint(parents[key]):
@@ -56,11 +56,11 @@ class Flow:
 
     @property
     def is_used(self) -> bool:
-        """Whether the targets were computed from the source's values, with history or without."""
+        """Whether the targets were computed from the source's values, recorded or not."""
         return not self.starts.isdisjoint(self.events)
 
     def is_from(self, cut: Cut) -> bool | None:
-        """Whether what was cut off came from the source; None where the journal does not know."""
+        """Whether a cut removed a result of the source; None if the journal does not know."""
         if self._live is None:
             return True
         if not self._live.isdisjoint(cut.ids):
@@ -68,15 +68,15 @@ class Flow:
         return False if cut.ids else None
 
     def is_live(self, event: Event) -> bool:
-        """Whether an event has its history to the source; without a source, any history."""
+        """Whether an event's result has a history to the source (any history if no source)."""
         if self._live is None:
             return bool(event.identity)
         return event.number in self.starts or event.identity in self._live
 
     def broken(self) -> Iterator[tuple[Event, set[int]]]:
-        """The events at which history ends, in order, and the nodes of arguments that have it.
+        """Yields each event at which the history ends, with the argument nodes that had one.
 
-        What was computed inside a hand-written forward is nobody's end.
+        Skips the operations inside the forward pass of a custom gradient.
         """
         for number in sorted(self.events):
             event = self.events[number]
@@ -87,13 +87,13 @@ class Flow:
                     yield event, own
 
     def cut(self, cuts: Sequence[Cut]) -> Cut | None:
-        """The cut at which history ends; one that carries values rather than a choice."""
+        """The cut at which the history ends; prefers cuts of values over cuts of indices."""
         found = [c for c in (_of(*b, cuts) for b in self.broken()) if c is not None]
         carrying = [c for c in found if c.kind not in (_cuts.NO_DERIVATIVE, _cuts.INTEGER)]
         return next(iter(carrying or found), None)
 
     def places(self, cut: Cut) -> tuple[Place, ...]:
-        """The operations from the source to the target, in order, with the cut among them."""
+        """The operations from the source to the target, in order, including the cut."""
         after = set(self.starts)
         places: list[Place] = []
         done = False
@@ -113,15 +113,15 @@ class Flow:
 
 
 def _is_at(cut: Cut, event: Event) -> bool:
-    """Whether a cut is an event itself, or another one of the same line."""
+    """Whether a cut is the event itself, or another event of the same line."""
     mine = (event.operation, event.file, event.line) == (cut.operation, cut.file, cut.line)
     return mine and cut.number > event.number
 
 
 def _of(event: Event, own: set[int], cuts: Sequence[Cut]) -> Cut | None:
-    """The cut that an event is, or that its arguments had gone through before.
+    """The cut that belongs to an event, or to a value that one of its arguments came from.
 
-    Of the second sort are the indices that an operation gives beside its values too.
+    Indices that an operation returns beside its values belong to the second kind.
     """
     for cut in cuts:
         if cut.kind in OWN and _is_at(cut, event):

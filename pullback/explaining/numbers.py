@@ -1,4 +1,4 @@
-"""Why is it zero, NaN or infinite: the pull done once more, step by step, looking at each."""
+"""Explains zero, NaN and infinite gradients by repeating the backward pass step by step."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ DOMAINS = {*POWERS, "sqrt", "root", "acos", "asin", "acosh", "atanh"}
 
 
 class Step(NamedTuple):
-    """One step of the pull: what came to a node, what it handed to each parent, and whether it
-    handed nothing to one that needs it."""
+    """One step of the backward pass: the cotangent of a node, the gradients that it passed to its
+    parents, and whether a parent that needs a gradient got none."""
 
     node: Node
     g: Any
@@ -57,7 +57,7 @@ class Step(NamedTuple):
 def of_numbers(
     roots: Mapping[Node, Any], x: Any, node: Node, spans: Any
 ) -> Explanation:
-    """The explanation of a gradient that a path leads to."""
+    """Explains a gradient when the graph has a path to the source."""
     order = reached(roots, spans)
     if is_replaced(node) and any(n.saved is FREED for n in order):
         return replaced(node)
@@ -66,13 +66,13 @@ def of_numbers(
     with kept if journal is None else journal.restored(order) as restored:
         found = _of_order(order, roots, node)
         if any(map(_is_changed, restored)):
-            found.text += (" Arrays that the gradient needs were written to since, as an optimizer "
-                           "does: this is what it would be with the values of now.")
+            found.text += (" Arrays that the gradient needs were modified in place since then, as "
+                           "an optimizer does: the numbers here use their current values.")
         return found
 
 
 def _is_changed(node: Node) -> bool:
-    """Whether a value that a node saved was written to after it was recorded."""
+    """Whether a value that a node saved was modified after the node was recorded."""
     saved = node.saved if node.saved.__class__ is tuple else ()
     return any(v is not None and is_array(v) and version(v) > node.seq for v in saved)
 
@@ -94,39 +94,39 @@ def _of_order(order: Sequence[Node], roots: Mapping[Node, Any], node: Node) -> E
     if values.size and not values.any():
         return _zero(steps, roots)
     norm = float(numpy.sqrt((abs(values.astype(numpy.complex128)) ** 2).sum()))
-    text = f"The gradient is an ordinary number: its norm is {norm:.6g} over {values.size} entries."
+    text = f"The gradient is finite and not zero: norm {norm:.6g} over {values.size} entries."
     if not all(_is_finite(t._data) for t, _ in roots.values()):
-        text += " The target itself is not finite: `debug(nan=True, inf=True)` finds out where."
+        text += " The target itself is not finite: `debug(nan=True, inf=True)` finds where."
     return Explanation("fine", "fine", text)
 
 
 def _freed(node: Node) -> Explanation:
-    """Nothing can be computed anew; what the pull gave may still be there."""
-    text = ("The path is whole, and the values that the gradient needs were freed by an earlier "
-            "pull.")
+    """Explains a freed graph: nothing can be recomputed, but `.grad` may hold the result."""
+    text = ("The path is connected, but an earlier backward pass freed the values that the "
+            "gradient needs.")
     g = node.grad if isinstance(node, Leaf) else None
     if g is not None:
         values = _numpy(g)
         kind = ("NaN or infinite" if not numpy.isfinite(values).all() else
-                "an ordinary number" if values.any() else "zero")
-        text += (f" What pulls gave so far, in `grad`, is {kind}: to know why, ask before the pull,"
-                 " or compute inside `with pullback.debug():`, which remembers the values.")
+                "finite and not zero" if values.any() else "zero")
+        text += (f" The gradient accumulated in `grad` is {kind}: for the cause, call explain "
+                 "before backward, or compute inside `with pullback.debug():`, which keeps values.")
     elif not isinstance(node, Leaf):
-        text += " The `grad` of a result is kept only after its retain_grad()."
+        text += " A result keeps its `grad` only after retain_grad()."
     return Explanation("None", "freed", text, fix=CURES["freed"])
 
 
 def is_replaced(node: Node) -> bool:
-    """Whether a node is a step from a leaf of its shape, whose place it may have taken."""
+    """Whether a node is an update of a leaf of the same shape, which it may have replaced."""
     return node.name() in STEPS and any(
         p.__class__ is Leaf and p.shape == node.shape for p in node.parents)
 
 
 def replaced(node: Node) -> Explanation:
-    """A pull was done, and the source is a result: `.grad` is a leaf's."""
+    """Explains a source that is a result of an update step: only leaves have a `.grad`."""
     at = line_from(node)
-    text = (f"The source is itself a result, of `{node.name()}`, and took the place of the "
-            "variable that it was computed from: backward() gives gradients to variables only.")
+    text = (f"The source is itself a result, of `{node.name()}`, and replaced the variable that "
+            "it was computed from: backward() gives gradients to variables only.")
     return Explanation("None", "replaced", text + ("" if at[1] else HINT), operation=node.name(),
                        at=at, fix=CURES["replaced"])
 
@@ -163,7 +163,7 @@ def _numpy(value: Any) -> Any:
         parts = [_numpy(v).ravel() for v in value if v is not None]
         return numpy.concatenate(parts) if parts else numpy.zeros(0)
     value = raw(value)
-    while isinstance(value, Batched):  # of all examples
+    while isinstance(value, Batched):  # vmap: look at all examples
         value = value.value
     return numpy.asarray(adapters[value.__class__].numpy(value))
 
@@ -183,17 +183,19 @@ def _told(
 
 
 def _no_answer(steps: list[Step]) -> Explanation:
-    """A rule handed nothing on."""
+    """Explains a gradient that no rule passed on."""
     for step in steps:
         if step.withheld:
             written = not isinstance(step.node.op, Op)
             if step.node.name() == "numpy_function":
-                return _told("None", "left", step.node, "What is computed in NumPy has no history.",
+                return _told("None", "left", step.node, "Computations in NumPy have no history.",
                              steps)
             cause = "rule" if written else "no derivative"
-            who = "The hand-written gradient of" if written else "No rule of"
-            return _told("None", cause, step.node, f"{who} `{step.node.name()}` gave None.", steps)
-    return Explanation("None", "unused", "No cotangent arrives.", fix=CURES["unused"])
+            who = "The custom gradient of" if written else "The rule of"
+            return _told("None", cause, step.node, f"{who} `{step.node.name()}` returned None.",
+                         steps)
+    return Explanation("None", "unused", "No cotangent arrives at the source.",
+                       fix=CURES["unused"])
 
 
 # Zeros --------------------------------------------------------------------------------------
@@ -201,21 +203,22 @@ def _no_answer(steps: list[Step]) -> Explanation:
 
 def _zero(steps: list[Step], roots: Mapping[Node, Any]) -> Explanation:
     if not any(_numpy(s.g).any() for s in steps):
-        return Explanation("zero", "zero", "The cotangent that the pull began with is zero.")
+        return Explanation("zero", "zero", "The initial cotangent is zero.")
     for step in steps:
         if _is_last(step):
             cause = _why_zero(step.node)
             other = [p for p in step.node.parents if p is not None and p.op.name in DEAD]
             if cause == "zero factor" and other:
-                return _told("zero", "dead", other[0], f"`{step.node.name()}` multiplied by what "
-                             f"`{other[0].name()}` gave: zeros, 100% of its units are dead.", steps)
+                return _told("zero", "dead", other[0], f"`{step.node.name()}` multiplied by the "
+                             f"result of `{other[0].name()}`, which is zero: 100% of its units are "
+                             "dead.", steps)
             return _told("zero", cause, step.node, _zero_text(step, cause), steps)
-    return Explanation("zero", "cancelled", "What the paths hand on adds up to zero.",
+    return Explanation("zero", "cancelled", "The gradients of several paths add up to zero.",
                        fix=CURES["cancelled"])
 
 
 def _is_last(step: Step) -> bool:
-    """Whether zeros only were handed on, of what was not, or of an empty selection."""
+    """Whether a step turned a non-zero cotangent (or an empty selection) into zeros only."""
     g, given = _numpy(step.g), [_numpy(r) for r in step.given.values()]
     return (g.any() or not g.size) and any(r.size for r in given) and not any(
         r.any() for r in given)
@@ -243,16 +246,16 @@ def _zero_text(step: Step, cause: str) -> str:
     asked = f"{count} of {g.size}, {100 * count / max(g.size, 1):.0f}%"
     return {
         "flat": f"The derivative of `{name}` is zero wherever it exists.",
-        "dead": f"All units of `{name}` that are asked ({asked}) are off: dead.",
-        "saturated": f"`{name}` is saturated at all entries that are asked ({asked}).",
-        "clipped": f"All entries that are asked ({asked}) lie outside the bounds of `{name}`.",
-        "masked": f"`{name}` did not select what depends on the source.",
+        "dead": f"All units of `{name}` that get a cotangent ({asked}) are inactive: dead.",
+        "saturated": f"`{name}` is saturated at all entries that get a cotangent ({asked}).",
+        "clipped": f"All entries with a cotangent ({asked}) lie outside the bounds of `{name}`.",
+        "masked": f"`{name}` did not select the entries that depend on the source.",
         "overwritten": f"`{name}` overwrote all entries that the target depends on.",
         "zero factor": f"`{name}` multiplied by zeros.",
-        "cancelled": f"What `{name}` hands to one and the same argument adds up to zero.",
-        "norm(0)": f"`{name}` is at zero, where its derivative is taken to be zero.",
-        "rule": f"The hand-written gradient of `{name}` answered zeros.",
-    }.get(cause, f"`{name}` handed zeros on.")
+        "cancelled": f"The gradients that `{name}` passes to the same argument add up to zero.",
+        "norm(0)": f"`{name}` is at zero, where its derivative is defined as zero.",
+        "rule": f"The custom gradient of `{name}` returned zeros.",
+    }.get(cause, f"`{name}` passed on zeros.")
 
 
 # NaN and infinity ---------------------------------------------------------------------------
@@ -270,12 +273,12 @@ def _not_finite(steps: list[Step], roots: Mapping[Node, Any], word: str) -> Expl
             return found
     for i, step in enumerate(steps):
         if not _is_finite(step.g):
-            return Explanation(word, "not finite", "The cotangent the pull began with is not "
-                               "finite.", fix=CURES["not finite"])
+            return Explanation(word, "not finite", "The initial cotangent is not finite.",
+                               fix=CURES["not finite"])
         for parent, r in step.given.items():
             if not _is_finite(r):
                 return _first_bad(steps, i, parent, r, word, forward)
-    return Explanation(word, "overflow", "The sum of the paths' gradients is not finite.",
+    return Explanation(word, "overflow", "The sum of the gradients of all paths is not finite.",
                        fix=CURES["overflow"])
 
 
@@ -298,24 +301,24 @@ def _first_bad(
         cause = "not finite" if given else zero or (
             "0*inf" if numpy.isnan(values[index]) else "overflow")
     text = (
-        f"`{name}` is the first to hand on what is not finite: {values[index]} for argument "
-        f"`{argument}`, entry {list(index)}{_forward_values(node, index, values.shape)}, from the "
-        f"cotangent {g[index] if g.shape == values.shape else 'that came'}. "
-        + ("The forward was finite." if forward else "The forward was not finite.")
+        f"`{name}` is the first to pass on a value that is not finite: {values[index]} for "
+        f"argument `{argument}`, entry {list(index)}{_forward_values(node, index, values.shape)}, "
+        f"for the cotangent {g[index] if g.shape == values.shape else 'it got'}. "
+        + ("The forward pass was finite." if forward else "The forward pass was not finite.")
     )
     if cause == "where":
-        text += " That entry was not selected: its cotangent is zero, and 0 times inf is NaN."
+        text += " That entry was not selected: its cotangent is zero, and 0 * inf is NaN."
     return _told(word, cause, node, text, steps)
 
 
 def _has_zero_base(node: Any) -> bool:
-    """Whether a power was taken of zero, as far as that is saved."""
+    """Whether the base of a power has a zero, if the base was saved."""
     base = node.saved[0] if node is not None and node.saved.__class__ is tuple else None
     return is_array(base) and not _numpy(base).all()
 
 
 def _arguments(node: Node) -> list[Any]:
-    """What was handed to an operation and is not finite, of what it saved."""
+    """The saved arguments of an operation that are not finite."""
     names = getattr(node.op, "arguments", ())
     saved = node.saved if node.saved.__class__ is tuple else ()
     return [v for _, v in zip(names, saved, strict=False)
@@ -334,17 +337,17 @@ def _forward_values(node: Node, index: tuple[int, ...], shape: tuple[int, ...]) 
 
 
 def _given(event: Event, journal: Any, word: str) -> Explanation:
-    """An array from outside was not finite."""
+    """Explains an input array that is not finite."""
     users = (e.operation for e in journal.events.values() if event.number in e.inputs)
     name = next(users, "")
     return Explanation(
-        word, "not finite", f"What was handed to `{name}` is not finite to begin with.",
+        word, "not finite", f"An input of `{name}` is already not finite.",
         operation=name, at=(event.file, event.line), fix=CURES["not finite"],
     )
 
 
 def _first_forward(steps: list[Step], word: str) -> Explanation | None:
-    """The first operation of the forward whose result is not finite, while its inputs are."""
+    """The first operation of the forward pass with finite inputs and a non-finite result."""
     journal = latest()
     lines = {line_of(s.node) for s in steps}
     for event in journal.events.values() if journal is not None else ():
@@ -354,8 +357,8 @@ def _first_forward(steps: list[Step], word: str) -> Explanation | None:
                 return _given(event, journal, word)
             cause = _forward_cause(event.operation, event.bad, event.node and event.node())
             return Explanation(
-                word, cause, f"The forward was not finite: `{event.operation}` is the first whose "
-                "result is not, while what it was handed is.", operation=event.operation,
+                word, cause, f"The forward pass was not finite: `{event.operation}` is the first "
+                "operation with finite inputs and a non-finite result.", operation=event.operation,
                 at=(event.file, event.line), fix=CURES[cause],
             )
     made, taken = _known_bad(steps)
@@ -363,14 +366,15 @@ def _first_forward(steps: list[Step], word: str) -> Explanation | None:
                 default=None)
     if first is None:
         return None
-    return _told(word, _forward_cause(first.name(), made[first], first), first, "The forward was "
-                 f"not finite: `{first.name()}` gave what is not, of what is.", steps)
+    return _told(word, _forward_cause(first.name(), made[first], first), first, "The forward pass "
+                 f"was not finite: `{first.name()}` had finite inputs and a non-finite result.",
+                 steps)
 
 
 def _known_bad(steps: list[Step]) -> tuple[dict[Node, str], set[Node]]:
-    """Nodes whose results are known not to be finite, and nodes that were handed such.
+    """Nodes whose results are known to be non-finite, and nodes with such an input.
 
-    An operation's result is often saved by the next one only.
+    An operation's result is often saved by the next operation only.
     """
     made: dict[Node, str] = {}
     taken: set[Node] = set()
@@ -387,7 +391,7 @@ def _known_bad(steps: list[Step]) -> tuple[dict[Node, str], set[Node]]:
 
 
 def _forward_cause(name: str, bad: str, node: Any) -> str:
-    """Why an operation gave what is not finite of what is."""
+    """The cause of a non-finite result of finite inputs."""
     if name in DIVISIONS:
         return "0/0"
     if name in LOGARITHMS:

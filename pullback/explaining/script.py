@@ -1,4 +1,4 @@
-"""A script run to be explained: every gradient that comes out None, zero, NaN or infinite."""
+"""Runs a script and explains every gradient in it that is None, zero, NaN or infinite."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .severed import of_target
 
 
 class Asked(NamedTuple):
-    """An explanation, and where the gradient was asked for."""
+    """An explanation, and the line that computed the gradient."""
 
     how: str
     file: str
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
 
 
 def _is_ordinary(answer: Tensor) -> bool:
-    """Whether a gradient is finite and somewhere not zero, so that nothing is to be explained."""
+    """Whether a gradient is finite and has a non-zero entry, so that it needs no explanation."""
     values = known(raw(answer))
     if values is None or isinstance(values, (Batched, Symbol)):
         return False
@@ -49,12 +49,12 @@ def _is_ordinary(answer: Tensor) -> bool:
 
 
 def _is_script(frame: Any) -> bool:
-    """Whether a frame runs code of the script, or of modules that it imported, not of this one."""
+    """Whether a frame runs code of the script or of a module that it imported."""
     return not cuts.is_own(frame.f_code.co_filename) and "runpy" not in frame.f_code.co_filename
 
 
 def _asked_for(how: str, x: Any) -> str:
-    """How a gradient was asked for, and of what, by its name in the script."""
+    """How a gradient was computed, and of which variable, by its name in the script."""
     frame = inspect.currentframe()
     while frame is not None:
         if _is_script(frame):
@@ -70,7 +70,7 @@ def _asked_for(how: str, x: Any) -> str:
 
 
 class Hearing:
-    """Listens to a script, and explains each gradient once, by the line that asks."""
+    """Listens to a script and explains each gradient once per line that computes it."""
 
     def __init__(self) -> None:
         self.found: list[Asked] = []
@@ -84,7 +84,7 @@ class Hearing:
         self, how: str, targets: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any],
         tape: Any,
     ) -> None:
-        """One gradient was asked for."""
+        """Called for every computed gradient."""
         file, line = cuts.place()
         if not sources and any(t._node is None for t in targets):
             self._explain((file, line, -1), how, lambda: of_target(targets))
@@ -108,7 +108,7 @@ class Hearing:
         self._add(Asked(how, key[0], key[1], explanation))
 
     def _add(self, asked: Asked) -> None:
-        """Once for each line that asks and each place that is to blame."""
+        """Adds an explanation once per line that computes gradients and per cause."""
         e = asked.explanation
         key = (asked.file, asked.line, e.cause, e.file, e.line)
         if key not in self._told:
@@ -116,9 +116,9 @@ class Hearing:
             self.found.append(asked)
 
     def _look_for_left_out(self, file: str, line: int, how: str, targets: Sequence[Any]) -> None:
-        """Tensors that require a gradient and got none, unless another backward gives it.
+        """Looks for tensors with requires_grad that got no gradient from any backward call.
 
-        What has nothing to do with the target is passed over, unless an optimizer has it.
+        Skips tensors that the target does not depend on, unless an optimizer holds them.
         """
         objects = gc.get_objects()
         learned = {id(p) for o in objects if issubclass(type(o), Optimizer) for p in o._groups}
@@ -134,7 +134,7 @@ class Hearing:
                     self._suspects.append((node.born, asked))
 
     def _look_for_replaced(self, error: BaseException) -> None:
-        """`.grad` of `w = w - lr * w.grad` is None, which the line that uses it stumbles over."""
+        """Finds `w = w - lr * w.grad`, whose `.grad` is None and fails at the line that uses it."""
         frames = [f for f in traceback.walk_tb(error.__traceback__) if _is_script(f[0])]
         for frame, line in frames[-1:]:
             for x in list(frame.f_locals.values()):
@@ -144,14 +144,14 @@ class Hearing:
                     self._add(Asked(f"{type(error).__name__}", at, line, replaced(node)))
 
     def _look_for_number(self, error: AttributeError) -> None:
-        """`backward` of a Python number, which a tensor became on the way."""
+        """Finds a call of `backward` on a Python number that was a tensor before."""
         if isinstance(error.obj, (int, float, numpy.generic, numpy.ndarray)):
             frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
             asked = ("backward()", frame.f_code.co_filename, line, of_target([error.obj]))
             self._add(Asked(*asked))
 
     def finish(self, ended: BaseException | None = None) -> list[Asked]:
-        """Everything that was found."""
+        """Returns all explanations."""
         if isinstance(ended, (TypeError, AttributeError)) and "NoneType" in str(ended):
             self._look_for_replaced(ended)
         if isinstance(ended, AttributeError) and ended.name == "backward":
@@ -163,9 +163,9 @@ class Hearing:
 
 
 def explain_script(path: str, args: Sequence[str] = ()) -> tuple[list[Asked], BaseException | None]:
-    """Run a script with its arguments; what was explained, and the exception it ended with.
+    """Runs a script with its arguments; returns the explanations and the exception that ended it.
 
-    `sys.argv`, `sys.path` and everything about recording are as before afterwards.
+    Restores `sys.argv`, `sys.path` and all recording settings afterwards.
     """
     hearing = Hearing()
     argv, paths = sys.argv, list(sys.path)
@@ -183,10 +183,10 @@ def explain_script(path: str, args: Sequence[str] = ()) -> tuple[list[Asked], Ba
 
 
 def shown(found: Sequence[Asked], ended: BaseException | None) -> str:
-    """What the command prints."""
+    """The text that the command prints."""
     parts = [f"{a.how} at {a.file}:{a.line}\n{a.explanation}" for a in found]
     if ended is not None and not found:
         parts.append("".join(traceback.format_exception(ended)).rstrip())
     elif ended is not None:
         parts.append(f"The script ended with {type(ended).__name__}: {ended}")
-    return "\n\n".join(parts) or "Every gradient is an ordinary number."
+    return "\n\n".join(parts) or "Every gradient is finite and not zero."

@@ -1,4 +1,4 @@
-"""Why is it None: where the path from the source to the target was cut."""
+"""Explains a gradient that is None: finds where the path from source to target was cut."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .explanation import Explanation, Place
 from .flow import Flow
 
 STEPS = {"subtract", "add"}
-"""What leads from a variable to its next value, if that does not go into the variable."""
-HINT = " Inside `with pullback.debug():` the line is known too."
+"""Operations that compute a variable's next value when the result replaces the variable."""
+HINT = " Inside `with pullback.debug():` explain also names the line."
 
 
 def own_node(x: Any) -> Node | None:
-    """The node of a tensor, without any tape being told that a variable was read."""
+    """The node of a tensor; does not count as a read of a variable for the tapes."""
     if not isinstance(x, Tensor):
         return None
     return x._leaf if hasattr(x, "_leaf") else x._node
 
 
 def line_from(node: Node) -> tuple[str, int]:
-    """The file and line that an operation was called at; empty and 0 where lines were not kept."""
+    """The file and line of the call of an operation; "" and 0 if lines were not kept."""
     file, _, line = line_of(node).rpartition(":")
     return (file, int(line)) if line.isdigit() else ("", 0)
 
@@ -38,7 +38,7 @@ def line_from(node: Node) -> tuple[str, int]:
 def of_none(
     targets: Sequence[Any], x: Any, roots: Mapping[Any, Any], tape: Any
 ) -> Explanation:
-    """The explanation of a gradient that is None."""
+    """Explains a gradient that is None."""
     node = own_node(x)
     if not any(isinstance(t, Tensor) for t in targets):
         return _no_tensor(targets)
@@ -55,36 +55,36 @@ def of_none(
         places = () if flow is None else flow.places(chosen)
         return _told(chosen, _kind(chosen, x), places, last=guess)
     if flow is not None and flow.is_used:
-        return _plain("unwatched", "The target was computed from the source before that was "
-                      "watched (or with a copy of it that has no history).")
+        return _plain("unwatched", "The target was computed from the source before the source was "
+                      "watched (or from a copy of it that has no history).")
     integer = [t for t in targets if isinstance(t, Tensor) and not is_inexact(t._data)]
     if integer:
         return _plain("integer", f"The target has dtype {integer[0]._data.dtype}.")
-    hint = "" if flow is not None else " Inside `with pullback.debug():` data are followed too."
-    return _plain("unused", "No operation leads from the source to the target." + hint)
+    hint = "" if flow is not None else " Inside `with pullback.debug():` explain follows data too."
+    return _plain("unused", "No operation connects the source to the target." + hint)
 
 
 def of_target(targets: Sequence[Any]) -> Explanation:
-    """Why targets have no history at all, whatever the source."""
+    """Explains targets that have no history at all, for any source."""
     if not any(isinstance(t, Tensor) for t in targets):
         return _no_tensor(targets)
     flow = _flow(targets)
     found, guess = _choose(_cuts.cuts(), targets, None, flow, math.inf)
     if found is None:
-        return _plain("unwatched", "Nothing that the target was computed from is followed.")
+        return _plain("unwatched", "The target was computed from tensors that need no gradient.")
     step = found.replaces and found.operation in STEPS
     return _told(found, "replaced" if step else found.kind, (), last=guess)
 
 
 def _flow(targets: Sequence[Any], x: Any = None, node: Node | None = None) -> Flow | None:
-    """The way to targets, if they were computed inside the last debug block."""
+    """The data path to targets, if they were computed inside the last debug block."""
     journal = latest()
     flow = None if journal is None else Flow(journal, targets, x, node)
     return flow if flow is not None and flow.events else None
 
 
 def is_from(cut: Cut, node: Node | None, flow: Flow | None) -> bool | None:
-    """Whether what was cut off came from a node; None where what it came from is gone."""
+    """Whether a cut removed a result of the node; None if its inputs no longer exist."""
     if node is None:
         return True
     if cut.number < identity(node):
@@ -99,7 +99,7 @@ def is_from(cut: Cut, node: Node | None, flow: Flow | None) -> bool | None:
 
 
 def _last(targets: Sequence[Any], tape: Any) -> float:
-    """What was recorded later, as the printing of a loss, was not in the way of the targets."""
+    """The last operation of the targets: later cuts (say, printing the loss) are not the cause."""
     nodes = [own_node(t) for t in targets]
     if nodes and all(n is not None for n in nodes):
         return max(n.seq for n in nodes if n is not None)
@@ -111,7 +111,7 @@ def _choose(
     candidates: list[Cut], targets: Sequence[Any], node: Node | None, flow: Flow | None,
     last: float,
 ) -> tuple[Cut | None, str]:
-    """The cut that the targets suffer from; and, if it is not known for sure, a sentence on it."""
+    """The cut that explains the targets, and a sentence that marks it as a guess, or ""."""
     for cut in candidates:
         if cut.result is not None and any(cut.result() is t for t in targets):
             return cut, ""
@@ -119,12 +119,12 @@ def _choose(
         found = flow.cut(candidates)
         if found is not None:
             return found, ""
-        # What came back from NumPy or Python is given anew; symbols of a graph have no arrays.
+        # A value that comes back from NumPy or Python is a new input; graph symbols have no data.
         symbols = any(isinstance(t, Tensor) and holds_symbols(raw(t)) for t in targets)
         again = max([e.number for e in flow.events.values() if e.is_entry], default=0)
         candidates = [c for c in candidates if c.kind in (_cuts.LEFT, _cuts.STOPPED)
                       and is_from(c, node, flow) and (symbols or c.number < again)]
-    # What is met again after the target, as the printing in a loop, was not in its way before.
+    # A cut that also happens after the target, such as printing in a loop, is not the cause.
     later = {_site(c) for c in _cuts.cuts() if c.number >= last}
     before = [c for c in candidates if c.number < last]
     before = [c for c in before if _site(c) not in later] or [
@@ -133,20 +133,20 @@ def _choose(
         before = candidates
     if not before:
         return None, ""
-    if flow is None and last < math.inf:  # many look at numbers, few compute with them
+    if flow is None and last < math.inf:  # many scripts print numbers, few compute with them
         before.sort(key=lambda c: c.kind != _cuts.LEFT)
     return before[-1], _guess(before, is_from(before[-1], node, flow), flow)
 
 
 def _guess(fitting: Sequence[Cut], sure: bool | None, flow: Flow | None) -> str:
-    """What is said of an answer that is the last of some; nothing if it must be right."""
+    """The sentence that marks the cause as a guess and lists the others; "" if it is certain."""
     others = list(dict.fromkeys(_site(c) for c in reversed(fitting)))[1:]
     if sure and not others:
         return ""
     more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-    also = f"; so do {', '.join(others[:3])}{more}" if others else ""
-    hint = "" if flow is not None else " Inside `with pullback.debug():` it is known."
-    return f" This is a guess, the last place that fits{also}.{hint}"
+    also = f"; others that fit: {', '.join(others[:3])}{more}" if others else ""
+    hint = "" if flow is not None else " Inside `with pullback.debug():` explain knows the cause."
+    return f" This is a guess: the cut nearest the target{also}.{hint}"
 
 
 def _site(cut: Cut) -> str:
@@ -164,12 +164,12 @@ def _no_tensor(targets: Sequence[Any]) -> Explanation:
                       "nothing.", "return the loss")
     gone = [c for c in _cuts.cuts() if c.kind == _cuts.LEFT]
     if gone:
-        return _told(gone[-1], "left", (), f"The target is {kinds}, no Tensor. ")
-    return _plain("left" if targets else "unused", f"The target is {kinds}, no Tensor.")
+        return _told(gone[-1], "left", (), f"The target is {kinds}, not a Tensor. ")
+    return _plain("left" if targets else "unused", f"The target is {kinds}, not a Tensor.")
 
 
 def _without_node(x: Any, targets: Sequence[Any]) -> Explanation:
-    """The source is a constant: it never was followed, or it lost its history."""
+    """Explains a source that is a constant: it never needed a gradient, or lost its history."""
     for cut in reversed(_cuts.cuts()):
         if cut.result is not None and cut.result() is x:
             return _told(cut, _kind(cut, x), (), "The source is itself a result. ")
@@ -180,13 +180,14 @@ def _without_node(x: Any, targets: Sequence[Any]) -> Explanation:
         return _told(found, "replaced" if step else found.kind, (), "The source is itself a result."
                      " ")
     if any(t is x for t in targets):
-        return _plain("unwatched", "Source and target are one tensor, which nobody follows.")
+        return _plain("unwatched", "Source and target are the same tensor, which needs no "
+                      "gradient.")
     return _plain("unwatched", "The source was a constant when the target was computed: no tape "
                   "watched it, and it has no requires_grad.")
 
 
 def _kind(cut: Cut, x: Any) -> str:
-    """The cause that a cut is; a result that is the source took a variable's place."""
+    """The cause of a cut: "replaced" if its result is the source and replaced a variable."""
     off = cut.kind in (_cuts.OFF, _cuts.OUTSIDE)
     taken = off and cut.replaces and cut.result is not None and cut.result() is x
     return "replaced" if taken else cut.kind
@@ -197,19 +198,19 @@ def _told(
 ) -> Explanation:
     at = f"{cut.file}:{cut.line}"
     text = {
-        "left": f"The values left the library by {cut.operation} at {at}; what is computed from "
-        "them there has no history.",
-        "stopped": f"The history was dropped on purpose, by `{cut.operation}` at {at}.",
+        "left": f"The values left the library by {cut.operation} at {at}; results computed "
+        "from them have no history.",
+        "stopped": f"`{cut.operation}` at {at} dropped the history on purpose.",
         "no derivative": f"`{cut.operation}` at {at} has no derivative.",
-        "integer": f"`{cut.operation}` at {at} gives integers or booleans.",
+        "integer": f"`{cut.operation}` at {at} returns integers or booleans.",
         "recording off": f"`{cut.operation}` at {at} was computed while recording was off.",
         "outside": f"`{cut.operation}` at {at} was computed while no tape was recording.",
-        "replaced": f"It was computed by `{cut.operation}` at {at}, outside of what is recorded, "
-        "from the variable whose place it took.",
-        "overwritten": f"Other values were written over it at {at}.",
+        "replaced": f"`{cut.operation}` at {at} computed it, without recording, from the variable "
+        "that it replaced.",
+        "overwritten": f"Its values were overwritten in place at {at}.",
     }[cause]
     if cause == "stopped" and cut.operation in ANEW:
-        text = f"`{cut.operation}` at {at} has the values, and begins anew: it takes no history."
+        text = f"`{cut.operation}` at {at} copies the values only: the new tensor has no history."
     return Explanation(
         "None", cause, first + text + last, operation=cut.operation, at=(cut.file, cut.line),
         fix=ANEW.get(cut.operation, CURES[cause]),
@@ -220,14 +221,14 @@ def _told(
 def _outside(
     node: Node, x: Any, roots: Mapping[Any, Any], tape: Any
 ) -> Explanation | None:
-    """What the graph knows and the tape does not."""
+    """Explains a path that the graph has and the tape does not."""
     spans = tape._recorded()
     path = _path(roots, node)
     if path is None:
         return None
     missed = next((n for n in reversed(path) if n.parents and not within(spans, n.seq)), None)
     if missed is None:
-        return _plain("unwatched", "The tape that is asked did not watch the source.")
+        return _plain("unwatched", "The tape did not watch the source.")
     when = (
         "before the tape was opened" if spans and missed.seq < spans[0][0]
         else "after the tape was closed" if spans and missed.seq > spans[-1][1]
@@ -242,7 +243,7 @@ def _outside(
 
 
 def _path(roots: Mapping[Any, Any], node: Node) -> list[Node] | None:
-    """Nodes from a target down to one, or None where no path is."""
+    """The nodes on a path from a target to the node; None if there is no path."""
     came: dict[Node, Node | None] = dict.fromkeys(roots)
     stack = list(roots)
     while stack:

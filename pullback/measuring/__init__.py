@@ -1,4 +1,4 @@
-"""What a graph costs: memory it keeps, time it takes, and the peak with and without checkpoints."""
+"""Memory and time of a graph: saved arrays, profiles, and the peak with and without checkpoints."""
 
 from .kept import Kept as Kept
 from .kept import Residuals as Residuals

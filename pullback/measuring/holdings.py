@@ -1,4 +1,4 @@
-"""What one recorded operation holds, and why: arrays that rules read, closures, contexts."""
+"""The arrays that a recorded operation holds, and why: for its rules, in closures, in contexts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ..custom.vjp import Residuals as VjpResiduals
 from ..graphs.piece import PieceNode
 
 DEPTH = 6
-"""So many structures, closures and objects inside each other are looked into."""
+"""The maximum depth of nested structures, closures and objects to search."""
 
 
 class Holding(NamedTuple):
-    """An array that a node holds: in which role, and who reads it there.
+    """An array that a node holds: its role, and the rule that reads it.
 
     data   a raw array, or a weak reference to one
-    node   where the array came with a history, the node that keeps that
+    node   the node that keeps the array's own history, if it has one
     """
 
     data: Any
@@ -37,7 +37,7 @@ class Holding(NamedTuple):
 
 
 def holdings(node: Node) -> Iterator[Holding]:
-    """What a node holds, that of freed ones and leaves left out.
+    """Yields the arrays that a node holds; skips freed nodes and leaves.
 
     >>> import pullback as pb
     >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
@@ -58,11 +58,11 @@ def holdings(node: Node) -> Iterator[Holding]:
             yield from _of_hand_written(node)
         for position, entry in form.items():
             yield from _found(entry, _role(op, position, len(node.parents)) + ", packed",
-                              "an unpack hook makes the value of it")
+                              "an unpack hook restores its value")
     yield from _found(dict(node.attrs), "attribute", "an argument of the call")
     noted = notes.get(node)
     if noted is not None and noted.retained is not None:
-        yield from _found(noted.retained, "retained gradient", "retain_grad() asked for it")
+        yield from _found(noted.retained, "retained gradient", "saved by retain_grad()")
 
 
 # Operations with rules ------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def _role(op: Any, position: int, inputs: int) -> str:
 
 
 def reason_of(op: Op, tracked: tuple[bool, ...], position: int) -> str:
-    """Which rules of an operation read one of its values, when some of its inputs are tracked.
+    """The rules of an operation that read one of its values, given which inputs are tracked.
 
     >>> from pullback.core.op import OPS
     >>> reason_of(OPS["exp"].op, (True,), 1)
@@ -112,7 +112,7 @@ def reason_of(op: Op, tracked: tuple[bool, ...], position: int) -> str:
     if found:
         listed = " and ".join(f if "," in f else f"`{f}`" for f in found)
         return f"{listed} {'read' if len(found) > 1 else 'reads'} it"
-    return "an override may read it" if op.flat else "keep_values() or an override asked for it"
+    return "an override may read it" if op.flat else "saved by keep_values() or for an override"
 
 
 def _positions(rule: Rule, op: Op, count: int, index: int) -> set[int]:
@@ -123,7 +123,7 @@ def _positions(rule: Rule, op: Op, count: int, index: int) -> set[int]:
     return found
 
 
-# Hand-written gradients, and everything else --------------------------------------------------
+# Custom gradients, and everything else --------------------------------------------------------
 
 
 def _of_hand_written(node: Any) -> Iterator[Holding]:
@@ -144,11 +144,11 @@ def _of_hand_written(node: Any) -> Iterator[Holding]:
         yield from _found(saved.call.leaves, "argument",
                           f"`fwd` of `{name}` runs again in second derivatives")
     else:
-        yield from _found(saved, "saved", f"`{name}` reads it when it is pulled")
+        yield from _found(saved, "saved", f"the backward pass of `{name}` reads it")
 
 
 def _found(value: Any, role: str, reason: str) -> Iterator[Holding]:
-    """The arrays in a value: in structures, closures, partial functions and objects."""
+    """The arrays in a value: in pytrees, closures, partial functions and objects."""
     stack = [(value, role, 0)]
     seen: dict[int, Any] = {}
     while stack:
@@ -190,7 +190,7 @@ def _closed_over(function: FunctionType, path: str) -> Iterator[tuple[Any, str]]
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield cell.cell_contents, f"{path} `{name}`"
-        except ValueError:  # nothing was put there yet
+        except ValueError:  # the variable is not assigned yet
             continue
     for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
         yield default, path

@@ -1,4 +1,4 @@
-"""`residuals`: what a recorded graph keeps alive, by operation and line, and why."""
+"""`residuals`: the memory that a recorded graph keeps alive, by operation and line, and why."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ UNKNOWN = "(line not kept)"
 
 
 class Kept(NamedTuple):
-    """One piece of memory that a graph holds, counted once.
+    """One block of memory that a graph holds, counted once.
 
-    bytes       of all that stays: where a view was saved, of what it is a view of
-    operation   the first that saved it; `line` is where that was recorded
-    role        what it is to the operation; `reason` says who reads it there
+    bytes       the size of the block; for a view, the size of the array that it views
+    operation   the first operation that saved it; `line` is where that was recorded
+    role        its role in the operation; `reason` names the rule that reads it there
     array       its element type and shape
-    owner       who holds it anyway: "" for nobody known, an input or variable, or the result
+    owner       who else holds it: an input or variable, or the result; "" if unknown
     also        the other operations that hold the same memory, each with the role
     """
 
@@ -40,7 +40,7 @@ class Kept(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What the arrays of one operation, line or array come to."""
+    """The totals of one operation, line or array."""
 
     name: str
     arrays: int
@@ -49,15 +49,15 @@ class Row(NamedTuple):
 
 
 class Residuals:
-    """What `residuals` found; it holds no array and no node.
+    """The result of `residuals`; it holds no array and no node.
 
-    arrays     every piece of memory, a `Kept` each, the largest first
-    total      bytes that the graph keeps and no input or variable has anyway
-    shared     bytes that it reads and that inputs and variables hold anyway
-    nodes      how many operations; `freed`: so many of them have let go of what they saved
-    weak       constants that no rule reads: (operation, role, bytes; 0 where it is gone)
-    overhead   bytes of the Python objects, about; in no other figure
-    symbols    values of a graph that is being built, which its pull reads: there are no arrays yet
+    arrays     every block of memory, one `Kept` each, the largest first
+    total      bytes that only the graph keeps alive
+    shared     bytes that the graph reads and that inputs and variables hold anyway
+    nodes      the number of operations; `freed`: how many of them have freed their saved values
+    weak       constants that no rule reads: (operation, role, bytes; 0 if it is freed)
+    overhead   estimated bytes of the Python objects; not part of the other numbers
+    symbols    number of values that the backward pass of an unfinished graph reads (no arrays yet)
     """
 
     def __init__(self, title: str, by: str) -> None:
@@ -68,25 +68,25 @@ class Residuals:
 
     @property
     def total(self) -> int:
-        """Bytes that live as long as the graph does, those of inputs and variables left out."""
+        """Bytes that live as long as the graph, without those of inputs and variables."""
         return sum(k.bytes for k in self.arrays if not _is_yours(k))
 
     @property
     def shared(self) -> int:
-        """Bytes of inputs and variables that the graph reads; they are their owners' own."""
+        """Bytes of inputs and variables that the graph reads; their owners hold them anyway."""
         return sum(k.bytes for k in self.arrays if _is_yours(k))
 
     @property
     def rows(self) -> list[Row]:
-        """The table's rows, grouped as was asked for, the largest first."""
+        """The table's rows in the chosen grouping, the largest first."""
         return self._rows(self.grouping)
 
     def largest(self, n: int = 10) -> list[Kept]:
-        """The n largest pieces of memory that the graph alone keeps."""
+        """Returns the n largest blocks of memory that only the graph keeps."""
         return [k for k in self.arrays if not _is_yours(k)][:n]
 
     def by(self, grouping: str) -> Table:
-        """The table grouped by "operation", "line" or "none" (an array a row)."""
+        """Returns the table grouped by "operation", "line" or "none" (one row per array)."""
         check_grouping(grouping, "residuals")
         total = self.total
         rows = [
@@ -117,8 +117,8 @@ class Residuals:
             return f"{self.title}: not tracked, so nothing is kept"
         mine = [k for k in self.arrays if not _is_yours(k)]
         if self.symbols and not mine:
-            return (f"{self.title}: keeps no array, by {counted(self.nodes, 'operation')} of a "
-                    "graph, before it is run")
+            return (f"{self.title}: keeps no array, for {counted(self.nodes, 'operation')} of a "
+                    "graph that has not run")
         return (
             f"{self.title}: keeps {bytes_text(self.total)} in {counted(len(mine), 'array')}, "
             f"by {counted(self.nodes, 'operation')}"
@@ -127,25 +127,25 @@ class Residuals:
     def _notes(self, grouping: str) -> Iterator[str]:
         yours = [k for k in self.arrays if _is_yours(k)]
         if yours:
-            yield (f"read too, and yours anyway: {bytes_text(self.shared)} in "
+            yield (f"also read, but held by you anyway: {bytes_text(self.shared)} in "
                    f"{counted(len(yours), 'array')} ({first_of(k.owner for k in yours)})")
         results = sum(k.bytes for k in self.arrays if k.owner == "the result")
         if results:
-            yield f"of what is kept, {bytes_text(results)} are the result itself"
+            yield f"of the kept memory, {bytes_text(results)} are the result itself"
         if self.weak:
             alive = sum(size for _, _, size in self.weak)
-            yield (f"held weakly, as no rule reads them: {counted(len(self.weak), 'constant')} "
-                   f"({bytes_text(alive)} alive)")
+            yield (f"held weakly, because no rule reads them: {counted(len(self.weak), 'constant')}"
+                   f" ({bytes_text(alive)} alive)")
         if self.freed:
-            yield (f"freed by an earlier pull: {self.freed:,} of "
+            yield (f"freed by an earlier backward pass: {self.freed:,} of "
                    f"{counted(self.nodes, 'operation')}")
         if self.symbols:
-            yield (f"of a graph: {counted(self.symbols, 'value')}, without bytes until it runs: "
-                   "ask for those of what a call gives")
+            yield (f"values of a graph: {counted(self.symbols, 'value')}, without bytes until it "
+                   "runs: call residuals on the result of a run")
         if self.nodes:
             yield f"not counted: the nodes themselves, about {bytes_text(self.overhead)}"
         if grouping == "line" and any(not k.line for k in self.arrays):
-            yield "lines are known of what is recorded inside `with pullback.debug():`"
+            yield "for lines, record inside `with pullback.debug():`"
 
     def __str__(self) -> str:
         return str(self.by(self.grouping))
@@ -153,11 +153,11 @@ class Residuals:
     __repr__ = __str__
 
     def __rich__(self) -> Any:
-        """The table for rich's console."""
+        """Returns a `rich` table."""
         return self.by(self.grouping).__rich__()
 
     def html(self) -> str:
-        """Both tables as a page of their own."""
+        """Returns both tables as a self-contained HTML page."""
         return page(self.title, [self.by("operation"), self.by("line")])
 
     def _repr_html_(self) -> str:
@@ -169,24 +169,23 @@ def _is_yours(kept: Kept) -> bool:
 
 
 def check_grouping(by: Any, who: str) -> None:
-    """Raise an `ArgumentError` for a way to group that there is not."""
+    """Raises an `ArgumentError` for an unknown grouping."""
     if by not in ("operation", "line", "none"):
         raise ArgumentError(f"argument `by` of {who}", '"operation", "line" or "none"', repr(by))
 
 
 def residuals(y: Any, by: str = "operation") -> Residuals:
-    """What the graph behind a tensor keeps alive: bytes, by operation and line, and why.
+    """Returns a `Residuals`: the bytes that the graph of a tensor keeps alive, where and why.
 
-    y    a tensor, or a nested structure of them
-    by   how the table's rows are grouped: "operation", "line", or "none" for an array a row
+    y    a tensor, or a pytree of tensors
+    by   the rows of the table: "operation", "line", or "none" for one row per array
 
-    Memory is counted once, also where several operations hold it or views of it; a view counts
-    as all of what it is a view of. The arrays of inputs, parameters and variables are their
-    owners' own: they are not in `total` but in `shared`. The report holds none of what it tells of.
-    A tensor of a graph keeps values that have no arrays before it runs: `total` is 0, `symbols` how
-    many they are.
+    Memory that several operations hold, or hold views of, is counted once; a view counts as the
+    whole array that it views. Inputs, parameters and variables are counted in `shared` and not in
+    `total`, because their owners hold them anyway. The report itself keeps no array alive. A tensor
+    of a graph has no arrays before the graph runs: `total` is 0, and `symbols` counts its values.
 
-    Raises `ArgumentTypeError` where there is no tensor, `ArgumentError` for another `by`.
+    Raises `ArgumentTypeError` if there is no tensor, `ArgumentError` for another `by`.
 
     >>> import pullback as pb
     >>> x = pb.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -209,16 +208,16 @@ def residuals(y: Any, by: str = "operation") -> Residuals:
 
 
 class _Reading:
-    """One walk over the nodes behind some tensors, through closures too."""
+    """One walk over the nodes of some tensors, also through closures."""
 
     def __init__(self, found: Residuals) -> None:
         self.found = found
         self.memory: dict[int, list[tuple[Node, Holding]]] = {}
-        self.sizes: dict[int, tuple[Any, int]] = {}  # with the owners, so that ids stay theirs
+        self.sizes: dict[int, tuple[Any, int]] = {}  # keeps the owners alive, so ids stay unique
         self.owners: dict[int, str] = {}
 
     def read(self, tensors: list[Any]) -> None:
-        """Fill the report in."""
+        """Fills in the report."""
         nodes: dict[Node, None] = {}
         stack = [t._node for t in tensors if t._node is not None]
         while stack:

@@ -1,4 +1,4 @@
-"""`peak`: how much memory a function and its pull take, with and without a checkpoint."""
+"""`peak`: the memory that a function and its backward pass take, with and without a checkpoint."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .units import bytes_text, memory_of, seconds_text
 
 
 class Peak(NamedTuple):
-    """What one function took. Bytes are beyond what was there before.
+    """The memory and time of one function. Bytes are relative to the start.
 
-    bytes      the most at any time; `forward` and `backward` are the most in each half
-    kept       between the halves: what the graph keeps, and the value
-    seconds    for both, the quickest of some runs in which nothing was counted
-    counter    what counted: "tracemalloc", or "arrays" of libraries that tell tracemalloc nothing
+    bytes      the peak; `forward` and `backward` are the peaks of each half
+    kept       between the halves: the saved values of the graph, and the result
+    seconds    for both halves, the fastest of several runs, timed without counting memory
+    counter    "tracemalloc", or "arrays" for libraries whose memory tracemalloc does not see
     """
 
     name: str
@@ -48,24 +48,24 @@ class Peak(NamedTuple):
         return str(_table([self]))
 
     def __rich__(self) -> Any:
-        """The table for rich's console."""
+        """Returns a `rich` table."""
         return _table([self]).__rich__()
 
 
 class Comparison(NamedTuple):
-    """The same without and with a checkpoint, side by side."""
+    """The same computation without and with a checkpoint, side by side."""
 
     plain: Peak
     checkpointed: Peak
 
     @property
     def ratio(self) -> float:
-        """The peak with the checkpoint over that without."""
+        """The peak with the checkpoint divided by the peak without."""
         return self.checkpointed.bytes / max(1, self.plain.bytes)
 
     @property
     def time_ratio(self) -> float:
-        """The time with the checkpoint over that without."""
+        """The time with the checkpoint divided by the time without."""
         return self.checkpointed.seconds / max(1e-9, self.plain.seconds)
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class Comparison(NamedTuple):
         ])
 
     def __rich__(self) -> Any:
-        """The table for rich's console."""
+        """Returns a `rich` table."""
         return self._table().__rich__()
 
 
@@ -87,28 +87,27 @@ def _table(peaks: Sequence[Peak], notes: Sequence[str] = ()) -> Table:
          bytes_text(p.backward), seconds_text(p.seconds)) for p in peaks
     ]
     heads = ("function", ">peak", ">forward", ">kept", ">backward", ">time")
-    said = {"tracemalloc": "counted by tracemalloc, Python's objects too",
-            "arrays": "counted: the arrays that kernels and steps hand out, not their temporaries"}
+    said = {"tracemalloc": "counted by tracemalloc, including Python objects",
+            "arrays": "counted: arrays returned by kernels and backward steps, not temporaries"}
     return Table("peak memory", heads, rows, [*notes, said[peaks[0].counter]])
 
 
 def peak(f: Any, *args: Any, checkpoint: Any = None, repeat: int = 3) -> Any:
-    """The most memory that `f(*args)` and its pull take, as a `Peak`; with `checkpoint`, compared.
+    """Returns the peak memory of `f(*args)` and its backward pass as a `Peak`, in bytes.
 
-    f            a function of tensors, or a sequence of functions, each of the one before's value;
-                 with a number of segments also a `Sequential`
-    args         tensors, arrays, numbers, in any nesting; the inexact ones are differentiated
-    checkpoint   what to compare with, which gives a `Comparison`: True for `pb.checkpoint(f)`, or
-                 of a sequence `checkpoint_sequential` in √n segments; a number of segments; or a
-                 function, another version of f
-    repeat       how often it is timed
+    f            a function of tensors, or a sequence of functions, each applied to the value of the
+                 one before; with a number of segments also a `Sequential`
+    args         pytrees of tensors, arrays, numbers; the inexact ones are differentiated
+    checkpoint   the version to compare with; then returns a `Comparison`: True for
+                 `pb.checkpoint(f)`, or for a sequence `checkpoint_sequential` in √n segments; a
+                 number of segments; or a function, another version of f
+    repeat       the number of timed runs
 
-    The pull frees the graph on its way, as `backward` does; the `grad` of parameters is not
-    touched. `f` runs `repeat + 2` times. NumPy's arrays are counted by tracemalloc, which counts
-    what other threads allocate too; of other libraries, the arrays that kernels and steps hand out.
+    The backward pass frees the graph step by step, as `backward` does, and does not change the
+    `grad` of parameters. `f` runs `repeat + 2` times. tracemalloc counts NumPy's arrays, including
+    those of other threads; for other libraries, counts the arrays that kernels and steps return.
 
-    Raises `ArgumentError` for a `checkpoint` that is none of these, `ArgumentTypeError` for an `f`
-    that cannot be called.
+    Raises `ArgumentError` for any other `checkpoint`, `ArgumentTypeError` if `f` is not callable.
 
     >>> import pullback as pb
     >>> found = peak([pb.sin] * 64, pb.ones(10_000), checkpoint=True)
@@ -124,7 +123,7 @@ def peak(f: Any, *args: Any, checkpoint: Any = None, repeat: int = 3) -> Any:
 
 
 def _chain(f: Any, checkpoint: Any) -> Any:
-    """A sequence of functions as a list, a function as it is."""
+    """A sequence of functions as a list; a function unchanged."""
     segments = isinstance(checkpoint, int) and not isinstance(checkpoint, bool)
     parts = list(f) if isinstance(f, Iterable) and (segments or not callable(f)) else None
     for part in [f] if parts is None else parts:
@@ -154,7 +153,7 @@ def _whole(f: Any) -> Callable[..., Any]:
 
 
 def _version(f: Any, how: Any) -> tuple[Callable[..., Any], str]:
-    """The function with a checkpoint, and what it is called."""
+    """The function with a checkpoint, and its name."""
     chain = isinstance(f, list)
     if how is True and not chain:
         return checkpointed(f), f"checkpoint({_name(f)})"
@@ -166,7 +165,7 @@ def _version(f: Any, how: Any) -> tuple[Callable[..., Any], str]:
         name = _name(how)
         return how, f"{name}, checkpointed" if name == _name(f) else name
     raise ArgumentError(
-        "argument `checkpoint` of peak", "True, a function, or of a sequence a number of segments",
+        "argument `checkpoint` of peak", "True, a function, or for a sequence a number of segments",
         repr(how), "pass the version of f with the checkpoint in it",
     )
 
@@ -184,12 +183,12 @@ def _measured(f: Callable[..., Any], name: str, args: Any, repeat: int) -> Peak:
         pull(cotangents, free=REQUIRED)
 
     def nothing() -> None:
-        """Between the halves, when time is taken."""
+        """The default between the halves, for timing."""
 
     def fresh() -> Any:
         return rebuild([_leaf(v) for v in flat])
 
-    run(fresh(), nothing)  # kernels are found, and imported, the first time
+    run(fresh(), nothing)  # the first run imports and looks up kernels
     times = []
     for _ in range(max(1, repeat)):
         given = fresh()
@@ -197,7 +196,7 @@ def _measured(f: Callable[..., Any], name: str, args: Any, repeat: int) -> Peak:
         run(given, nothing)
         times.append(perf_counter() - began)
     counter: _Counter = _Arrays() if None in unpooled else _Traced(unpooled)
-    given = fresh()  # what is handed over is there before: it is not counted
+    given = fresh()  # created before counting: arguments are not counted
     gc.collect()
     halves: list[tuple[int, int]] = []
     with counter.counting():
@@ -210,12 +209,12 @@ def _measured(f: Callable[..., Any], name: str, args: Any, repeat: int) -> Peak:
 
 
 def _unpooled(value: Any) -> Any:
-    """What makes the allocations of an array's library visible to tracemalloc, or None."""
+    """A context that makes a library's allocations visible to tracemalloc, or None."""
     return getattr(adapters[bare(raw(value)).__class__], "unpooled", None)
 
 
 def _leaf(value: Any) -> Any:
-    """An argument as a leaf of its own; what has no derivative as it is."""
+    """An argument as a new leaf; unchanged if it has no derivative."""
     data = raw(value)
     if not hasattr(data, "dtype") or not is_inexact(data):
         return value
@@ -234,17 +233,17 @@ class _Counter(Protocol):
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Count inside the block."""
+        """Counts inside the block."""
 
     def now(self) -> int:
-        """Bytes that are there."""
+        """Bytes in use."""
 
     def lap(self) -> tuple[int, int]:
-        """Bytes that are there, and the most since the last lap."""
+        """Bytes in use, and the peak since the last lap."""
 
 
 class _Traced:
-    """What Python and NumPy allocate, by tracemalloc, which may be running already."""
+    """Counts what Python and NumPy allocate, by tracemalloc, which may be running already."""
 
     name = "tracemalloc"
 
@@ -265,7 +264,7 @@ class _Traced:
                 tracemalloc.stop()
 
     def _let_go(self) -> None:
-        """Let go of memory that a library only holds to use it again: nobody keeps it."""
+        """Frees memory that a library only caches for reuse."""
         for unpooled in self.unpooled:
             unpooled()
 
@@ -280,7 +279,7 @@ class _Traced:
 
 
 class _Arrays:
-    """The arrays that kernels and steps of pulls hand out, while they live."""
+    """Counts the living arrays that kernels and backward steps returned."""
 
     name = "arrays"
 
@@ -296,12 +295,12 @@ class _Arrays:
     def _kernel(
         self, op: Any, kernel: Callable[..., Any], args: tuple[Any, ...], attrs: Mapping[str, Any]
     ) -> Any:
-        for a in args:  # what is there already, as views of it are none of ours
+        for a in args:  # existing arrays, so that views of them are not counted
             if hasattr(a, "dtype"):
                 self._see(a, 0)
         answer = kernel(*args, **attrs)
         for part in answer if isinstance(answer, (list, tuple)) else (answer,):
-            if hasattr(part, "dtype"):  # a program of a graph gives None for an operation
+            if hasattr(part, "dtype"):  # a graph's program returns None for an operation
                 self._see(part, 1)
         return answer
 

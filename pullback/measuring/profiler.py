@@ -1,4 +1,4 @@
-"""`profile`: time forward and backward, by operation and by line."""
+"""`profile`: times the forward and backward pass, by operation and by line."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ EARLIER = "(recorded before)"
 
 
 class Row(NamedTuple):
-    """What one operation, or line, took. Times are in seconds.
+    """The times of one operation or line, in seconds.
 
-    calls, forward    calls of its kernels that no other kernel or step made, and their time
-    steps, backward   steps of pulls through it, outside other steps, and their time
-    nested            calls and steps inside others, whose time is in that of the outermost
-    own               time in it and in nothing that it called, wherever it was called
-    bytes             of what its calls and steps handed out
+    calls, forward    outermost kernel calls (not inside another kernel or step), and their time
+    steps, backward   outermost backward steps, and their time
+    nested            calls and steps inside others; their time counts for the outermost one
+    own               time in the operation itself, without operations that it called
+    bytes             of the arrays that its calls and steps returned
     """
 
     name: str
@@ -47,10 +47,9 @@ class Row(NamedTuple):
 
 
 class Profile:
-    """What a `with profile():` block did; complete when the block has ended.
+    """The measurements of a `with profile():` block; complete when the block has ended.
 
-    events   every call of a kernel, run of a graph's program, and step of a pull, in the order of
-             their beginning
+    events   every kernel call, run of a graph's program, and backward step, ordered by start time
     """
 
     def __init__(self) -> None:
@@ -58,7 +57,7 @@ class Profile:
         self._stack: list[Event] = []
         self._spent = 0
         self._thread = get_ident()
-        self._number = get_native_id()  # of 32 bits, as viewers of traces read
+        self._number = get_native_id()  # 32 bits, as trace viewers expect
         self._began = clock()
         self._ended = 0
 
@@ -88,7 +87,7 @@ class Profile:
         return answers
 
     def _timed(self, event: Event, run: Callable[[], Any], entered: int) -> Any:
-        """Run something as an event inside the one that is running."""
+        """Runs a function as an event inside the current event."""
         stack = self._stack
         event.outer = stack[-1] if stack else None
         self.events.append(event)
@@ -113,40 +112,40 @@ class Profile:
                 event.outer.inner += event.taken
             self._spent += clock() - entered - (event.end - event.begin)
 
-    # Answers --------------------------------------------------------------------------------
+    # Results --------------------------------------------------------------------------------
 
     @property
     def wall(self) -> float:
-        """Seconds in the block, without those that the profile measured of itself."""
+        """Seconds in the block, without the measured cost of profiling."""
         return ((self._ended or clock()) - self._began - self._spent) * 1e-9
 
     @property
     def forward(self) -> float:
-        """Seconds in kernels, and programs of graphs, outside pulls."""
+        """Seconds in kernels, and programs of graphs, outside backward passes."""
         return sum(e.taken for e in self.events if e.outer is None and not e.is_step) * 1e-9
 
     @property
     def backward(self) -> float:
-        """Seconds in the steps of pulls."""
+        """Seconds in the steps of backward passes."""
         return sum(e.taken for e in self.events if e.outer is None and e.is_step) * 1e-9
 
     @property
     def outside(self) -> float:
-        """Seconds in neither: Python, recording, what a pull does between its steps."""
+        """Seconds in neither: Python, recording, and the backward pass between its steps."""
         return self.wall - self.forward - self.backward
 
     @property
     def cost(self) -> float:
-        """Seconds that profiling took: measured, and taken off every other figure."""
+        """Seconds that profiling took: measured, and subtracted from every other number."""
         return self._spent * 1e-9
 
     @property
     def slowdown(self) -> float:
-        """Seconds more that it took, about, which are in the other figures: see `calibrated`."""
+        """Estimated further seconds of profiling, not subtracted; see `calibrated`."""
         return calibrated() * len(self.events)
 
     def rows(self, grouping: str = "operation") -> list[Row]:
-        """A `Row` for each operation or line, what took longest first.
+        """Returns a `Row` per operation or line, the slowest first.
 
         Raises `ArgumentError` for another grouping.
         """
@@ -160,7 +159,7 @@ class Profile:
         return sorted(made, key=lambda r: (-(r.forward + r.backward), -r.own))
 
     def by(self, grouping: str = "operation") -> Table:
-        """The table by "operation" or "line"."""
+        """Returns the table by "operation" or "line"."""
         rows, whole = self.rows(grouping), self.wall
         heads = (grouping, ">calls", ">forward", ">steps", ">backward", ">share", ">nested",
                  ">own", ">bytes")
@@ -178,14 +177,14 @@ class Profile:
         )
 
     def _notes(self) -> Iterator[str]:
-        yield (f"profiling took {seconds_text(self.cost)}, which is taken off, and about "
+        yield (f"profiling took {seconds_text(self.cost)}, which is subtracted, and about "
                f"{seconds_text(self.slowdown)}, which is not")
         hand = dict.fromkeys(e.name for e in self.events if e.kind == "hand-written step")
         if hand:
-            yield f"hand-written: {', '.join(hand)}"
+            yield f"custom gradients: {', '.join(hand)}"
         if any(e.kind == "program" for e in self.events):
-            yield "a traced function, or a run of a session, is one call: its kernels are not seen"
-        yield "only this thread is seen, and nothing of what JAX compiled"
+            yield "a traced function, or a run of a session, is one call: its kernels are not timed"
+        yield "only this thread is timed, and nothing that JAX compiled"
 
     def __str__(self) -> str:
         return str(self.by())
@@ -193,21 +192,21 @@ class Profile:
     __repr__ = __str__
 
     def __rich__(self) -> Any:
-        """The table by operation for rich's console."""
+        """Returns the table by operation, for rich."""
         return self.by().__rich__()
 
     def html(self) -> str:
-        """Both tables as a page of their own."""
+        """Returns both tables as a self-contained HTML page."""
         return page("profile", [self.by("operation"), self.by("line")])
 
     def _repr_html_(self) -> str:
         return self.by().html()
 
     def save(self, path: Any) -> None:
-        """Write a Chrome trace (.json), a page (.html) or the table (.txt).
+        """Writes a Chrome trace (.json), an HTML page (.html) or the table (.txt).
 
         A trace opens in chrome://tracing and in Perfetto. Raises `ArgumentError` for another
-        ending.
+        suffix.
         """
         path = Path(path)
         made = {".json": lambda: trace_text(self.events, self._began, self._number),
@@ -231,13 +230,13 @@ def _row(name: str, group: list[Event]) -> Row:
 
 @contextmanager
 def profile() -> Iterator[Profile]:
-    """Time what is computed inside the block: kernels forward, steps of pulls backward.
+    """Context manager: returns a `Profile` with the times of kernels and backward steps inside.
 
-    Hand-written gradients have the name of their function. What a traced function or a session runs
-    is one call, `function f` or `Session.run`, and a function's pull one step. A kernel that calls
-    others, as those of batched arrays do, has their time in its own. Only this thread is seen.
-    Tables are made by `.by("operation")` and `.by("line")`; `.save("trace.json")` writes a Chrome
-    trace.
+    Custom gradients appear under the name of their function. A call of a traced function or a run
+    of a session is one event, `function f` or `Session.run`, and the function's backward pass one
+    step. The time of a kernel includes the kernels that it calls, as those of batched arrays do.
+    Times only this thread. `.by("operation")` and `.by("line")` return tables;
+    `.save("trace.json")` writes a Chrome trace.
 
     >>> import pullback as pb
     >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
@@ -263,10 +262,10 @@ def _recorded(found: Profile) -> Iterator[None]:
 
 @cache
 def calibrated() -> float:
-    """Seconds an event by which profiling slows a program down, beside what it measures itself.
+    """Seconds per event by which profiling slows a program down, beyond the cost it measures.
 
-    Of a chain of operations on one number, forward and backward, the quickest of some runs; found
-    once in a process.
+    From a chain of operations on one number, forward and backward, the fastest of several runs;
+    measured once per process.
     """
     bare = min(_chain(None) for _ in range(5))
     seen = min(_chain(Profile()) for _ in range(5))

@@ -14,9 +14,9 @@ p{margin:.2em 0;color:#51606f}"""
 
 
 class Table:
-    """Rows of cells under headings, with a title above and notes below.
+    """Rows of cells with column headings, a title above and notes below.
 
-    heads   the headings; one that begins with `>` is of a column of numbers, set to the right
+    heads   the headings; a heading that begins with `>` marks a right-aligned column of numbers
 
     >>> print(Table("two", ("name", ">bytes"), [("a", "8 B"), ("long", "16 B")], ["a note"]))
     two
@@ -52,7 +52,7 @@ class Table:
         ]
 
     def __rich__(self) -> Any:
-        """The same for rich's console."""
+        """Returns a `rich` table."""
         from rich.console import Group
         from rich.table import Table as Rich
         from rich.text import Text
@@ -68,7 +68,7 @@ class Table:
         return Group(*parts, *(Text(note, "dim") for note in self.notes))
 
     def html(self) -> str:
-        """The table as an element of a page."""
+        """Returns the table as an HTML element."""
         kinds = [' class="n"' if number else "" for number in self.numbers]
         head = "".join(f"<th{k}>{escape(h)}</th>" for h, k in zip(self.heads, kinds, strict=True))
         body = "".join(
@@ -86,7 +86,7 @@ class Table:
 
 
 def page(title: str, tables: Sequence[Table]) -> str:
-    """Tables as one page that refers to nothing outside."""
+    """Returns tables as one self-contained HTML page."""
     body = "\n".join(table.html() for table in tables)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}'

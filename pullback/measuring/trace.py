@@ -1,7 +1,7 @@
-"""Events of a profile, and how they are written down as a Chrome trace.
+"""Events of a profile, and their Chrome trace.
 
-The format is Chrome's Trace Event Format: an object with `traceEvents`, of which one with `ph` "X"
-is complete, with its beginning and duration in microseconds; "M" names the process and the thread.
+The format is Chrome's Trace Event Format: an object with `traceEvents`; an event with `ph` "X" is
+complete, with its start and duration in microseconds; "M" names the process and the thread.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from .units import extent_of, shape_text
 
 
 class Event:
-    """One call of a kernel, run of a program, or step of a pull. Times are in nanoseconds.
+    """One kernel call, run of a program, or backward step. Times are in nanoseconds.
 
     kind         "kernel", "program" (of a graph), "step", or "hand-written step"
-    name, line   of the operation, and where it was called, or recorded
-    shapes       of the arguments; of a step, of the cotangents
-    shape, dtype, nbytes   of what it handed out
-    begin, end   `spent`: what profiling itself took in between
-    inner        the time of events inside; `outer` is the event that this one is inside
-    failed       it ended with an exception
+    name, line   the operation, and the line that called or recorded it
+    shapes       of the arguments; for a step, of the cotangents
+    shape, dtype, nbytes   of the returned arrays
+    begin, end   start and end; `spent` is the cost of profiling in between
+    inner        the time of the events inside; `outer` is the enclosing event
+    failed       whether it ended with an exception
     """
 
     __slots__ = ("begin", "dtype", "end", "failed", "inner", "kind", "line", "name", "nbytes",
@@ -39,16 +39,16 @@ class Event:
 
     @property
     def is_step(self) -> bool:
-        """Whether it is a step of a pull."""
+        """Whether it is a backward step."""
         return self.kind.endswith("step")
 
     @property
     def taken(self) -> int:
-        """The time between, without what profiling took."""
+        """The time from begin to end, without the cost of profiling."""
         return self.end - self.begin - self.spent
 
     def made(self, answer: Any) -> None:
-        """Take note of what came out."""
+        """Records the returned arrays."""
         parts = answer if isinstance(answer, (list, tuple)) else [answer]
         there = [p for p in parts if hasattr(p, "dtype")]
         self.nbytes = sum(map(extent_of, there))
@@ -56,7 +56,7 @@ class Event:
             self.shape, self.dtype = getattr(there[0], "shape", None), there[0].dtype
 
     def is_backward(self) -> bool:
-        """Whether it is, or is inside, a step of a pull."""
+        """Whether it is, or is inside, a backward step."""
         event: Event | None = self
         while event is not None:
             if event.is_step:
@@ -66,7 +66,7 @@ class Event:
 
 
 def trace_text(events: Sequence[Event], began: int, thread: int) -> str:
-    """The text of a trace, whose times begin with a number of nanoseconds."""
+    """The text of a trace; times are relative to `began` (nanoseconds)."""
     process = os.getpid()
     names = [("process_name", "pullback"), ("thread_name", "profiled thread")]
     written: list[dict[str, Any]] = [

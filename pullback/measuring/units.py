@@ -1,4 +1,4 @@
-"""Bytes, times and shares as people read them, and what an array takes in memory."""
+"""Bytes, times and percentages as text, and the memory of arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..core.batching import bare
 
 
 def bytes_text(count: float) -> str:
-    """A number of bytes in a unit of a thousand.
+    """A number of bytes with a decimal unit.
 
     >>> bytes_text(0), bytes_text(999), bytes_text(8_000), bytes_text(12_345_678)
     ('0 B', '999 B', '8.0 kB', '12.3 MB')
@@ -26,7 +26,7 @@ def bytes_text(count: float) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A time in a unit of a thousand.
+    """A time with a unit: µs, ms or s.
 
     >>> seconds_text(0), seconds_text(4.2e-6), seconds_text(0.0123), seconds_text(75)
     ('0 µs', '4.2 µs', '12.3 ms', '75.0 s')
@@ -48,7 +48,7 @@ def share_text(part: float, whole: float) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things.
+    """A count with its noun, in the plural if needed.
 
     >>> counted(1, "array"), counted(1200, "array")
     ('1 array', '1,200 arrays')
@@ -57,7 +57,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def first_of(texts: Iterable[str]) -> str:
-    """The different ones among some texts: the first two, and that there are more.
+    """The first two distinct texts, with an ellipsis if there are more.
 
     >>> first_of("a b a".split()), first_of("abc")
     ('a; b', 'a; b; …')
@@ -67,14 +67,14 @@ def first_of(texts: Iterable[str]) -> str:
 
 
 class Memory(NamedTuple):
-    """What an array is part of: the object that owns its memory, and how large that is."""
+    """The object that owns an array's memory, and its size in bytes."""
 
     owner: Any
     nbytes: int
 
 
 def memory_of(array: Any) -> Memory:
-    """The memory that stays while an array does: that of the array it is a view of.
+    """The memory that an array keeps alive: for a view, that of its base.
 
     >>> import numpy as np
     >>> a = np.ones((100, 100))
@@ -91,7 +91,7 @@ def memory_of(array: Any) -> Memory:
 
 
 def extent_of(array: Any) -> int:
-    """The bytes of an array's entries, of all examples where it is batched.
+    """The bytes of an array's entries; for a batched array, of all examples.
 
     >>> import numpy as np
     >>> extent_of(np.broadcast_to(1.0, (3, 4))), extent_of(2.0)
@@ -103,7 +103,7 @@ def extent_of(array: Any) -> int:
 
 
 def shape_text(shape: Any, dtype: Any = None) -> str:
-    """A shape, after its element type.
+    """The shape as text, after the element type.
 
     >>> shape_text((2, 3), "float64"), shape_text(()), shape_text(None)
     ('float64[2, 3]', '[]', '')

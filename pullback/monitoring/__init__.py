@@ -1,4 +1,4 @@
-"""Training in sight: numbers of a loop, live, in files and as pictures."""
+"""`monitor`: measures a training loop; shows its numbers live, in files and as plots."""
 
 from .curves import Curve as Curve
 from .curves import History as History

@@ -1,4 +1,4 @@
-"""Curves: numbers by step, of which old ones are thinned out so that memory stays bounded."""
+"""Curves: numbers by step; drops old points evenly so that memory stays bounded."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 __all__ = ["Curve", "History"]
 
 LIMIT = 4096
-"""Points of a curve; when there are more, every second one goes."""
+"""The maximum number of points of a curve; beyond it, every second point is dropped."""
 
 
 class Curve(Sequence[float]):
-    """The values of one number, and in `steps` the steps that they are of.
+    """The values of one number; `steps` holds the step of each value.
 
     >>> curve = Curve()
     >>> for step in range(1, 4):
@@ -27,7 +27,7 @@ class Curve(Sequence[float]):
         self._apart, self._count = 1, 0
 
     def add(self, step: int, value: float) -> None:
-        """A value more; the last one always stays, with others at even distances."""
+        """Appends a value; keeps the last value, and earlier ones at even distances."""
         if self.steps and (self._count - 1) % self._apart:
             self.steps.pop()
             self.values.pop()
@@ -50,7 +50,7 @@ class Curve(Sequence[float]):
 
 
 class History(Mapping[str, Curve]):
-    """Name -> curve, in the order in which they came.
+    """Name -> curve, in the order of their first values.
 
     >>> history = History()
     >>> history.add(1, {"loss": 0.5})
@@ -62,12 +62,12 @@ class History(Mapping[str, Curve]):
         self._curves: dict[str, Curve] = {}
 
     def add(self, step: int, record: Mapping[str, float]) -> None:
-        """The numbers of a step."""
+        """Appends the numbers of a step."""
         for name, value in record.items():
             self._curves.setdefault(name, Curve()).add(step, value)
 
     def group(self, kind: str) -> dict[str, Curve]:
-        """The curves `kind/name`, by name."""
+        """Returns the curves `kind/name`, by name."""
         start = f"{kind}/"
         return {k[len(start):]: c for k, c in self._curves.items() if k.startswith(start)}
 

@@ -1,6 +1,6 @@
-"""Numbers as they come, in files: a table of comma-separated values, TensorBoard's events.
+"""Writes numbers to files during training: CSV tables and TensorBoard events.
 
-What was handed over is in the file when `write` returns, so a crash loses none of it.
+`write` flushes its numbers to the file, so a crash loses none of them.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Target = str | os.PathLike[str]
 
 
 class Writer(Protocol):
-    """Takes the numbers of each step."""
+    """Writes the numbers of each step."""
 
     def write(self, step: int, seconds: float, record: Mapping[str, float]) -> None:
-        """Put them into the file."""
+        """Writes the numbers to the file."""
 
     def close(self) -> None:
-        """End the file."""
+        """Closes the file."""
 
 
 class Sheet:
-    """A CSV file with a row a step; a column that comes later is empty in the rows before."""
+    """A CSV file with one row per step; a new column is empty in earlier rows."""
 
     def __init__(self, path: Target) -> None:
         self.path = Path(path)
@@ -40,7 +40,7 @@ class Sheet:
         self._begin()
 
     def write(self, step: int, seconds: float, record: Mapping[str, float]) -> None:
-        """A row."""
+        """Writes a row."""
         more = [name for name in record if name not in self._columns]
         if more:
             self._widen(more)
@@ -49,7 +49,7 @@ class Sheet:
         self._file.flush()
 
     def close(self) -> None:
-        """Close the file."""
+        """Closes the file."""
         self._file.close()
 
     def _begin(self) -> None:
@@ -58,7 +58,7 @@ class Sheet:
         self._file.flush()
 
     def _widen(self, more: list[str]) -> None:
-        """Write it again with more columns, beside the old one, which is then replaced."""
+        """Rewrites the file with more columns in a new file, which then replaces the old one."""
         self._file.close()
         self._columns += more
         beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
@@ -78,9 +78,9 @@ _number = itertools.count()
 
 
 class Events:
-    """A file of TensorBoard's in a folder, by `tensorboardX`: an event a step.
+    """A TensorBoard event file in a folder, written by `tensorboardX`: one event per step.
 
-    Raises `MissingPackageError` where that is not installed.
+    Raises `MissingPackageError` if `tensorboardX` is not installed.
     """
 
     def __init__(self, folder: Target) -> None:
@@ -88,25 +88,25 @@ class Events:
         writer = needed("tensorboardX.event_file_writer", "TensorBoard files")
         self._event = importlib.import_module("tensorboardX.proto.event_pb2").Event
         self._summary = importlib.import_module("tensorboardX.proto.summary_pb2").Summary
-        own = f".{os.getpid()}.{next(_number)}"  # another run may begin in the same second
+        own = f".{os.getpid()}.{next(_number)}"  # another run may start in the same second
         self._writer = writer.EventsWriter(os.path.join(os.fspath(folder), "events"), own)
 
     def write(self, step: int, seconds: float, record: Mapping[str, float]) -> None:
-        """An event with all numbers."""
+        """Writes an event with all numbers."""
         values = [self._summary.Value(tag=k, simple_value=v) for k, v in record.items()]
         event = self._event(wall_time=time.time(), step=step, summary=self._summary(value=values))
         self._writer.write_event(event)
         self._writer.flush()
 
     def close(self) -> None:
-        """Close the file."""
+        """Closes the file."""
         self._writer.close()
 
 
 def needed(module: str, what: str) -> Any:
-    """A module of the extra `monitor`.
+    """Imports a module of the extra `monitor`.
 
-    Raises `MissingPackageError` where it is not installed.
+    Raises `MissingPackageError` if it is not installed.
     """
     try:
         return importlib.import_module(module)

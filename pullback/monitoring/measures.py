@@ -1,4 +1,4 @@
-"""Numbers from arrays: the norm, the share of zeros, one number; nothing of it is recorded."""
+"""Measures of arrays: the norm, the share of zeros, a single number; none is recorded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..core.op import OPS
 from ..core.tensor import Tensor, is_inexact, to_array
 from ..errors import ArgumentError, ArgumentTypeError, PullbackError, SymbolError
 
-_TINY = 1e-30  # squares below it may have lost entries to underflow
+_TINY = 1e-30  # below it, squares may have lost entries to underflow
 
 
 def array_of(value: Any) -> Any:
@@ -30,21 +30,20 @@ def array_of(value: Any) -> Any:
     if isinstance(array, Symbol):
         raise SymbolError(
             "step of a monitor", "numbers", "a tensor of a graph that is being built",
-            "call step outside the traced function, with what it returns",
+            "call step outside the traced function, with its results",
         )
     return array
 
 
 def is_slices(value: Any) -> bool:
-    """Whether it is a gradient by slices, as TensorFlow's; of PyTorch's tensors these are methods.
-    """
+    """Whether it is a TensorFlow-style `IndexedSlices` gradient (not a PyTorch tensor)."""
     return hasattr(value, "indices") and not callable(getattr(value, "values", len))
 
 
 def number_of(value: Any, who: str) -> float:
-    """One number as a Python float, which does not count as leaving the library.
+    """A number as a Python float; does not count as leaving the library.
 
-    Raises `ArgumentError` for several entries, `ArgumentTypeError` for what is no real number.
+    Raises `ArgumentError` for several entries, `ArgumentTypeError` if it is not a real number.
 
     >>> import pullback as pb
     >>> number_of(pb.tensor([2.5], requires_grad=True), "doctest")
@@ -70,7 +69,7 @@ def number_of(value: Any, who: str) -> float:
 
 
 def norm(array: Any) -> float:
-    """√Σ|entry|², without overflow or underflow on the way; NaN or inf if an entry is.
+    """√Σ|entry|² without intermediate overflow or underflow; NaN or inf if an entry is.
 
     >>> round(norm(numpy.array([3e30, 4e30], numpy.float32)) / 1e30, 3)
     5.0
@@ -89,12 +88,12 @@ def norm(array: Any) -> float:
 
 
 def distance(after: Any, before: Any) -> float:
-    """The norm of what was added."""
+    """The norm of the difference of two arrays."""
     return norm(OPS["subtract"](_wide(after), _wide(before)))
 
 
 def zero_share(array: Any) -> float:
-    """The share of entries that are exactly zero; 0 where there are none.
+    """The share of entries that are exactly zero, from 0 to 1; 0 for an empty array.
 
     >>> zero_share(numpy.array([0.0, 1.0, 0.0, 2.0]))
     0.5
@@ -104,12 +103,12 @@ def zero_share(array: Any) -> float:
 
 
 def copy_of(array: Any) -> Any:
-    """A copy."""
+    """A copy of an array."""
     return adapters[array.__class__].copy(array)
 
 
 def is_learnt(value: Any) -> bool:
-    """Whether a value is of a kind that gradients change: floating numbers that are there."""
+    """Whether a value can be trained: floating numbers that are available now."""
     if value.__class__ is float:
         return True
     data = value._data if isinstance(value, Tensor) else value
@@ -117,7 +116,7 @@ def is_learnt(value: Any) -> bool:
 
 
 def is_there(array: Any) -> bool:
-    """Whether an array has entries now: not while a function is traced."""
+    """Whether an array has entries now; false while a function is traced."""
     return not isinstance(array, Symbol) and known(array) is not None
 
 
@@ -129,7 +128,7 @@ def _wide(array: Any) -> Any:
 
 
 def _flat(array: Any) -> Any:
-    """The entries; of a transposed array as they lie, as a copy takes much longer than a norm."""
+    """The entries as a vector; in memory order, because a copy takes longer than the norm."""
     wide = _wide(array)
     strides: Any = getattr(wide, "strides", ())
     if len(strides) > 1 and strides[0] < strides[-1]:
@@ -150,7 +149,7 @@ def _float(array: Any) -> float:
 
 
 def _gathered(slices: Any) -> Any:
-    """The rows of a gradient by slices that are not zero, those of one place added up."""
+    """The nonzero rows of an `IndexedSlices` gradient; adds up rows with the same index."""
     values, places = (numpy.asarray(array_of(v)) for v in (slices.values, slices.indices))
     kept, where = numpy.unique(places.reshape(-1), return_inverse=True)
     rows = numpy.zeros((len(kept), *values.shape[1:]), values.dtype)

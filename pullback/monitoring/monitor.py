@@ -1,4 +1,4 @@
-"""`monitor`: what a training loop does, measured step by step."""
+"""`monitor`: measures a training loop step by step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HEAD = ("name", "shape", "gradient", "update/weight", "zeros", "note")
 
 
 class Monitor:
-    """See `monitor`, which makes it. `history` has the curves, `copies` counts copied parameters.
+    """Returned by `monitor`. `history` holds the curves, `copies` counts copied parameters.
     """
 
     def __init__(
@@ -61,7 +61,8 @@ class Monitor:
 
     def __enter__(self) -> Monitor:
         if self._stack is not None or self._times:
-            raise ArgumentError("a monitor", "one `with` block", "a second one", "make another")
+            raise ArgumentError("a monitor", "one `with` block", "a second one",
+                                "create another one")
         with ExitStack() as stack:
             kinds: tuple[type[Sheet | Events], ...] = (Sheet, Events)
             for path, writer in zip(self._files, kinds, strict=True):
@@ -97,16 +98,16 @@ class Monitor:
     def step(
         self, loss: Any = None, *, params: Any = None, gradients: Any = None, **numbers: Any
     ) -> None:
-        """One step of training is done: measure it, write it down, show it.
+        """Measures, writes and shows one training step; call it after the optimizer's step.
 
         loss       a tensor or number; None if there is none
-        params     what is learnt, as it is now, where training makes new arrays
-        gradients  in the form or the order of the parameters, or a dictionary by name; where they
-                   are not given, the tensors' `grad`
-        numbers    more numbers by name, such as accuracy=0.9 or lr=0.1; None is left out
+        params     the current parameters, for training loops that create new arrays
+        gradients  in the structure or the order of the parameters, or a dictionary by name;
+                   default: the tensors' `grad`
+        numbers    further numbers by name, such as accuracy=0.9 or lr=0.1; None is left out
 
-        Raises `ArgumentError` and `ArgumentTypeError` for what is no number and for gradients that
-        do not fit; `AnomalyError` for NaN and infinity, with `stop=True`.
+        Raises `ArgumentError` and `ArgumentTypeError` for values that are not numbers and for
+        gradients that do not fit; with `stop=True`, `AnomalyError` for NaN and infinity.
         """
         if self._stack is None:
             raise ArgumentError("step of a monitor", "a `with` block that is open", "none",
@@ -159,7 +160,7 @@ class Monitor:
         given = gradients is not None or any(g is not None for g in found)
         asks = [p for _, p in named if isinstance(p, Tensor)]
         self._note = "" if given or not asks else (
-            "no gradient was seen: call step before zero_grad, or hand over gradients=…"
+            "no gradient was found: call step before zero_grad, or pass gradients=…"
         )
         for (name, p), g in zip(named, found, strict=True):
             watched = self._seen.setdefault(name, Watched(name, tuple(getattr(p, "shape", ()))))
@@ -211,7 +212,7 @@ class Monitor:
         return record
 
     def _prepare(self) -> None:
-        """For the step that begins: copy what is compared at its end, and look at units."""
+        """For the next step: copies parameters to measure their update, and watches units."""
         sampled = self._is_sampled(self._count)
         self._units.next_step(sampled and self._dead_units)
         if not sampled:
@@ -228,7 +229,7 @@ class Monitor:
     # Alarms -----------------------------------------------------------------------------------
 
     def _alarm(self, record: Mapping[str, float]) -> str:
-        """What to say of numbers that are not finite, of each once until it is finite again."""
+        """Text for numbers that became NaN or infinite; again only after a finite value."""
         bad = {name for name, value in record.items() if not math.isfinite(value)}
         new = [name for name in record if name in bad - self._bad]
         self._bad = bad | {name for name in self._bad if name not in record}
@@ -241,12 +242,12 @@ class Monitor:
         self._alarm_steps.append(self._count)
         return text
 
-    # What was seen ----------------------------------------------------------------------------
+    # Results ----------------------------------------------------------------------------------
 
     def table(self) -> Table:
-        """How it stands: a row for each parameter and each activation; `print` shows it.
+        """Returns the current state: one row per parameter and per activation.
 
-        Those of which something is to be said come first.
+        Rows with a note come first. `print` shows it.
         """
         rows = [
             (w.name, "×".join(map(str, w.shape)) or "1", shown(w.gradient), shown(w.update),
@@ -269,7 +270,7 @@ class Monitor:
         return " · ".join(parts)
 
     def save(self, path: Target) -> None:
-        """Write the curves, by the ending of the name: .png, .svg, .pdf, or a page, .html."""
+        """Writes the curves as .png, .svg, .pdf or .html, chosen by the file's suffix."""
         pictures.save(path, self.history, self.table(), self._alarm_steps)
 
 
@@ -278,21 +279,21 @@ def monitor(
     tensorboard: Target | None = None, live: Any = None, every: int = 10, batches: int = 10,
     dead_units: bool = True, channels_last: bool = False, stop: bool = False, start: int = 0,
 ) -> Monitor:
-    """Watch a training loop: a context whose `step` is called after each step of the optimizer.
+    """Context manager: measures a training loop; call its `step` after each optimizer step.
 
-    watched        a module, or tensors and arrays in lists and dictionaries; None if every step
-                   hands over its own `params`
-    optimizer      whose learning rate is noted
-    csv            a file of rows, which is replaced
-    tensorboard    a folder of event files
+    watched        a module, or pytrees of tensors and arrays; None if every call of `step` passes
+                   its own `params`
+    optimizer      records its learning rate
+    csv            a CSV file to write; replaced if it exists
+    tensorboard    a folder for event files
     live           True: a table in the terminal, else lines; False: alarms only; None: a table
-                   where there is a terminal; or rich's Console
-    every          how often parameters are copied to measure their updates, and units looked at
-    batches        how many of these looks a unit must be zero in to be dead
-    dead_units     False: kernels are not watched
+                   if there is a terminal; or rich's Console
+    every          number of steps between measurements of updates (copies parameters) and units
+    batches        a unit is dead if it is zero in this many measurements in a row
+    dead_units     False: do not watch kernels
     channels_last  for pictures whose last axis is the channels
     stop           raise `AnomalyError` at a NaN or infinity
-    start          the number of steps that were done before
+    start          the number of steps done before
 
     >>> import pullback as pb
     >>> w = pb.tensor([3.0, 4.0], requires_grad=True)
@@ -323,12 +324,12 @@ def _learns(p: Any) -> bool:
 
 
 def _zeros(array: Any, g: Any, size: int) -> float:
-    """The share of zeros; of slices, the entries that they leave out are zeros too."""
+    """The share of zeros; for `IndexedSlices`, entries of missing rows are zeros too."""
     if not is_slices(g) or not size:
         return zero_share(array)
     return 1 - (1 - zero_share(array)) * array.size / size
 
 
 def _total(record: Mapping[str, float], total: float) -> float:
-    """Of all gradients together; NaN before infinity."""
+    """The norm of all gradients together; NaN takes precedence over infinity."""
     return math.nan if any(math.isnan(v) for v in record.values()) else total

@@ -1,4 +1,4 @@
-"""What is noteworthy about a parameter, or about an activation, in a few words."""
+"""Short notes on parameters and activations that look wrong."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import statistics
 from collections import deque
 
 VANISHING = 1e-5
-"""Of the largest gradient among the parameters, entry for entry."""
+"""Threshold: relative to the largest gradient of all parameters, per entry."""
 EXPLODING = 100.0
-"""Times what is usual for the same parameter."""
+"""Threshold: multiple of the parameter's usual gradient."""
 LARGE, SMALL = 0.1, 1e-7
-"""Updates relative to the weights that are a lot, and next to nothing."""
+"""Thresholds: updates relative to the weights that are large, and close to zero."""
 DEAD = 0.5
-"""Share of an activation's units."""
-_USUAL = 10  # gradients that what is usual is known from
+"""Threshold: share of an activation's units."""
+_USUAL = 10  # number of gradients that determine the usual size
 
 
 class Watched:
-    """One parameter as it was seen last, and what is needed to judge it.
+    """The latest measurements of one parameter, and the history to judge them.
 
-    gradient, update, zeros   its gradient's norm, |change| / |weight|, share of zero gradients;
-                              None where it was not measured, or there is none
+    gradient, update, zeros   the norm of its gradient, |change| / |weight|, share of zero
+                              gradients; None if not measured, or if there is none
     """
 
     def __init__(self, name: str, shape: tuple[int, ...]) -> None:
@@ -30,17 +30,17 @@ class Watched:
         self.gradient: float | None = None
         self.update: float | None = None
         self.zeros: float | None = None
-        self.missing = False  # it can learn and has no gradient
+        self.missing = False  # trainable, but without a gradient
         self.note = ""
         self._usual: deque[float] = deque(maxlen=101)
         self._still = 0
 
     def measured(self, gradient: float | None) -> None:
-        """The norm of this step's gradient."""
+        """Stores the norm of this step's gradient."""
         self.gradient = gradient
 
     def judge(self, largest: float) -> None:
-        """Find the note; `largest` is the largest gradient of all, per entry."""
+        """Sets the note; `largest` is the largest gradient of all parameters, per entry."""
         self._still = self._still + 1 if self.update == 0 else 0
         self.note = self._found(largest)
         if self.gradient is not None and math.isfinite(self.gradient):
@@ -48,7 +48,7 @@ class Watched:
 
     @property
     def entry(self) -> float:
-        """The typical size of an entry of the gradient; 0 where that is not known."""
+        """The typical size of an entry of the gradient; 0 if not known."""
         finite = self.gradient is not None and math.isfinite(self.gradient)
         return (self.gradient or 0.0) / math.sqrt(self.size) if finite and self.size else 0.0
 
@@ -76,12 +76,12 @@ class Watched:
 
 
 def note_on_units(dead: int, count: int) -> str:
-    """What is to be said of an activation.
+    """The note on an activation with dead units.
 
     >>> note_on_units(3, 4)
     'dying: 75% of the units are zero for every example'
     """
     if count and dead == count:
-        return "dead: nothing goes through, nor back"
+        return "dead: all units are zero, in the forward and the backward pass"
     return f"dying: {dead / count:.0%} of the units are zero for every example" \
         if count and dead >= DEAD * count else ""

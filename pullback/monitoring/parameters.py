@@ -1,4 +1,4 @@
-"""What is learnt, by name: of a module, of a nested structure, of tensors by themselves."""
+"""The trainable parameters of modules, pytrees and single tensors, by name."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Named = list[tuple[str, Any]]
 
 
 def parameters_of(watched: Any, who: str) -> Named:
-    """(name, tensor or array) of everything in modules and structures that can be learnt.
+    """(name, tensor or array) of every trainable value in modules and pytrees.
 
-    Names are those of `named_parameters`, else the way through the structure, else a variable's.
-    Raises `ArgumentTypeError` for an optimizer and `ArgumentError` where there are none.
+    Names come from `named_parameters`, else from the path in the pytree, else from the variable.
+    Raises `ArgumentTypeError` for an optimizer and `ArgumentError` if there are none.
 
     >>> import numpy as np
     >>> tree = {"layers": [{"w": np.ones(2)}, {"w": np.ones(3)}], "step": 3}
@@ -26,20 +26,20 @@ def parameters_of(watched: Any, who: str) -> Named:
     """
     if hasattr(watched, "param_groups"):
         raise ArgumentTypeError(
-            who, "a module, or tensors in a structure", f"an optimizer ({type(watched).__name__})",
+            who, "a module, or a pytree of tensors", f"an optimizer ({type(watched).__name__})",
             "pb.monitor(model, optimizer=optimizer)",
         )
     found = [(name, value) for name, value in entries(watched) if is_learnt(value)]
     if not found:
         raise ArgumentError(
             who, "parameters of real or complex floating numbers", "none",
-            "hand over the module, or a list or dictionary of its tensors",
+            "pass the module, or a list or dictionary of its tensors",
         )
     return _distinct(found)
 
 
 def modules_of(watched: Any) -> Named:
-    """(name, module) of each module in a structure, those inside modules too."""
+    """(name, module) of each module in a pytree, including modules inside modules."""
     found: Named = []
     for name, leaf in _leaves(watched):
         if hasattr(leaf, "named_modules"):
@@ -50,7 +50,7 @@ def modules_of(watched: Any) -> Named:
 
 
 def entries(watched: Any) -> Named:
-    """(name, leaf) of a structure; modules are taken apart into their parameters."""
+    """(name, leaf) of a pytree; replaces modules by their parameters."""
     found: Named = []
     for name, leaf in _leaves(watched):
         if hasattr(leaf, "named_parameters"):
@@ -69,9 +69,9 @@ def entries(watched: Any) -> Named:
 
 
 def matched(gradients: Any, parameters: Named) -> list[Any]:
-    """A gradient, or None, for each parameter: by name or way, else in the parameters' order.
+    """A gradient, or None, for each parameter: matched by name or path, else by order.
 
-    Raises `ArgumentError` where the structures do not fit.
+    Raises `ArgumentError` if the structures do not fit.
     """
     given = _leaves(gradients)
     names = [name for name, _ in parameters]
@@ -90,14 +90,14 @@ def matched(gradients: Any, parameters: Named) -> list[Any]:
     ]
     if len(learnt) != len(names):
         raise ArgumentError(
-            "argument `gradients` of a monitor's step", f"{len(names)} gradients, one a parameter",
-            f"{len(learnt)}", "None where a parameter has none",
+            "argument `gradients` of a monitor's step", f"{len(names)} gradients, one each",
+            f"{len(learnt)}", "pass None for a parameter without gradient",
         )
     return [leaf for _, leaf in learnt]
 
 
 def _leaves(tree: Any) -> Named:
-    if isinstance(tree, Iterator):  # as PyTorch's `parameters()` and `named_parameters()`
+    if isinstance(tree, Iterator):  # for PyTorch's `parameters()` and `named_parameters()`
         tree = list(tree)
     if isinstance(tree, list) and tree and all(_is_pair(v) for v in tree):
         return list(tree)
@@ -126,7 +126,7 @@ def _step(entry: Any) -> str:
 
 
 def _attributes(holder: Any, name: str, seen: set[int]) -> Named:
-    """Everything with trainable variables or a value in the attributes of an object, by its way."""
+    """(path, value) of attributes that hold a value or trainable variables, recursively."""
     found: Named = [(name, holder)]
     seen.add(id(holder))
     for attribute, value in sorted(vars(holder).items()):
@@ -153,7 +153,7 @@ def _joined(*parts: str) -> str:
 
 
 def _distinct(named: Named) -> Named:
-    """The same with a number after a name that was there before, and a name for what has none."""
+    """The same with unique names: numbers duplicates, and names values without a name."""
     count: Counter[str] = Counter()
     made: Named = []
     for name, value in named:

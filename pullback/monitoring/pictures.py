@@ -1,4 +1,4 @@
-"""The curves of a run as a picture, and as one page of HTML that needs nothing else."""
+"""The curves of a run as a plot, and as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PER_PARAMETER = {
     "gradient": ("norm of the gradient", "log"), "update": ("|update| / |weight|", "log"),
     "zero": ("share of zero gradients", "linear"), "dead": ("share of dead units", "linear"),
 }
-_NAMED = 10  # curves of a panel that the legend names
+_NAMED = 10  # number of curves of a panel in the legend
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -35,7 +35,7 @@ svg {{ max-width: 100%; height: auto; }}
 
 
 def save(path: Target, history: History, table: Table, alarms: list[int]) -> None:
-    """Write the curves in the format of the ending: .png, .svg, .pdf or .html."""
+    """Writes the curves in the format of the suffix: .png, .svg, .pdf or .html."""
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in (".png", ".svg", ".pdf", ".html"):
@@ -53,7 +53,7 @@ def save(path: Target, history: History, table: Table, alarms: list[int]) -> Non
 
 
 def figure(history: History, alarms: list[int]) -> Any:
-    """Matplotlib's figure: a panel for each number, and one for each kind per parameter."""
+    """A Matplotlib figure: one panel per number, and one per kind of parameter curves."""
     figures = needed("matplotlib.figure", "pictures")
     panels: list[tuple[str, str, Mapping[str, Curve]]] = [
         (name, "linear", {name: curve}) for name, curve in history.items()

@@ -1,4 +1,4 @@
-"""Where a run is shown while it goes: rich's live table, plain lines, or nothing but alarms."""
+"""Live output of a run: rich's live table, plain lines, or only alarms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .table import Table
 
 
 class Screen:
-    """Nothing is shown but alarms, which go to standard error; the base of the others."""
+    """Base class; shows only alarms, on standard error."""
 
     wait = float("inf")
 
@@ -19,35 +19,35 @@ class Screen:
         self._next = 0.0
 
     def show(self, table: Callable[[], Table], at_once: bool = False) -> None:
-        """Show how it stands, if it is time."""
+        """Shows the state if enough time has passed."""
         now = time.perf_counter()
         if self.wait < float("inf") and (at_once or now >= self._next):
             self._next = now + self.wait
             self.draw(table())
 
     def draw(self, table: Table) -> None:
-        """Show a table."""
+        """Shows a table."""
 
     def alarm(self, text: str) -> None:
-        """Say it loudly."""
+        """Prints an alarm."""
         print(text, file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Show nothing any more."""
+        """Ends the output."""
 
 
 class Lines(Screen):
-    """A line of text every few seconds."""
+    """Prints a line of text every few seconds."""
 
     wait = 5.0
 
     def draw(self, table: Table) -> None:
-        """The line above the table."""
+        """Prints the title of the table."""
         print(table.title, flush=True)
 
 
 class Live(Screen):
-    """A table that changes in place."""
+    """Shows a table that is updated in place."""
 
     wait = 0.25
 
@@ -59,7 +59,7 @@ class Live(Screen):
         self._live.start()
 
     def draw(self, table: Table) -> None:
-        """The table, with as many rows as the terminal has room for."""
+        """Shows the table, with as many rows as fit into the terminal."""
         room = max(1, self._live.console.height - 6)
         more = len(table.rows) - room
         if more > 0:
@@ -68,16 +68,16 @@ class Live(Screen):
         self._live.update(table.__rich__(), refresh=True)
 
     def alarm(self, text: str) -> None:
-        """Above the table, where it stays."""
+        """Prints the alarm above the table, where it stays."""
         self._live.console.print(text, style="bold white on red", markup=False, highlight=False)
 
     def close(self) -> None:
-        """Leave the last table standing."""
+        """Keeps the last table on the screen."""
         self._live.stop()
 
 
 def screen_for(live: Any) -> Screen:
-    """The screen for an argument `live`: True, False, None (where there is a terminal), a Console.
+    """The screen for the argument `live`: True, False, None (if there is a terminal), a Console.
     """
     if live is False:
         return Screen()

@@ -1,4 +1,4 @@
-"""The state of a run as a table: plain text, or rich's where that is installed."""
+"""The state of a run as a table: plain text, or rich's table if rich is installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 class Table(NamedTuple):
-    """A line above, rows under a head, and lines below; `str` and rich show it.
+    """A title, rows with a head, and lines below; `str` and rich show it.
 
     >>> print(Table("step 1", ("name", "n"), [("w", "3")], []))
     step 1
@@ -46,7 +46,7 @@ class Table(NamedTuple):
         return Group(Text(self.title, style="bold"), *([made] if self.rows else []), *below)
 
     def html(self) -> str:
-        """It as a part of a page."""
+        """Returns the table as an HTML fragment."""
         def cells(row: tuple[str, ...], tag: str) -> str:
             return "<tr>" + "".join(f"<{tag}>{escape(c)}</{tag}>" for c in row) + "</tr>"
 
@@ -57,7 +57,7 @@ class Table(NamedTuple):
 
 
 def shown(value: float | None, share: bool = False) -> str:
-    """A number in few letters.
+    """A number with few characters.
 
     >>> shown(0.00123456), shown(0.25, share=True), shown(None)
     ('0.00123', '25%', '–')
@@ -68,7 +68,7 @@ def shown(value: float | None, share: bool = False) -> str:
 
 
 def spark(values: Sequence[float], width: int = 24) -> str:
-    """The last values as a line of bars; what is not finite is a cross.
+    """The last values as a line of bars; values that are not finite appear as a cross.
 
     >>> spark([0.0, 0.5, float("nan"), 1.0])
     '▁▄×█'

@@ -1,7 +1,7 @@
-"""Dead units: those of ReLU-like activations that were zero for every example of late batches.
+"""Dead units: those of ReLU-like activations that are zero for all examples of recent batches.
 
-They are found by watching kernels, so functions and modules are seen alike, and nothing is changed
-in a module: which one computes is read off the frames that are running.
+Found with kernel hooks, so this works for functions and modules, and changes no module. The frames
+of the Python stack tell which module calls the kernel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .measures import is_there
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _SITES = 64
-"""Activations that are looked at in a step; the others are passed over."""
+"""The maximum number of activations watched per step; the others are skipped."""
 
 
 class Site(NamedTuple):
@@ -38,13 +38,13 @@ class Site(NamedTuple):
 
 
 class Units:
-    """A witness of kernels that remembers which units of activations were not zero.
+    """A kernel hook that records which units of activations were nonzero.
 
-    modules        names by the identity of a module, which somebody keeps alive
-    batches        how many of the last looks count
+    modules        id of a module -> name; the caller keeps the modules alive
+    batches        the number of recent measurements to consider
     channels_last  whether the channels of pictures are the last axis
 
-    It looks only while `on` is true.
+    Active only while `on` is true.
     """
 
     def __init__(self, modules: Mapping[int, str], batches: int, channels_last: bool) -> None:
@@ -56,19 +56,19 @@ class Units:
     def __call__(
         self, op: Any, kernel: Callable[..., Any], args: tuple[Any, ...], attrs: Mapping[str, Any]
     ) -> Any:
-        """What the kernel gives."""
+        """Returns the kernel's result unchanged."""
         out = kernel(*args, **attrs)
         if self.on and op.name in _CUTS and state().enabled and _CUTS[op.name](args, attrs):
             self._look(op.name, out)
         return out
 
     def next_step(self, on: bool) -> None:
-        """Begin a step, in which calls are counted anew."""
+        """Starts a step, in which calls are counted from zero."""
         self.on = on
         self._calls.clear()
 
     def shares(self) -> dict[Site, tuple[int, int]]:
-        """For each activation, how many of its units are dead, and how many there are."""
+        """For each activation, the number of dead units and the number of units."""
         found = {}
         for site, masks in self._alive.items():
             alive = numpy.logical_or.reduce(list(masks))
@@ -111,11 +111,11 @@ class Units:
 
 
 def _unit_axis(rank: int, hidden: int, channels_last: bool) -> int | None:
-    """The axis of the units in an array whose first `hidden` axes are of examples."""
+    """The axis of the units in an array whose first `hidden` axes are batch axes."""
     seen = rank - hidden
     if not seen:
         return None
-    whole = seen + min(hidden, 1)  # a single example of a mapped function has its own axis less
+    whole = seen + min(hidden, 1)  # inside vmap, one example has no batch axis
     if whole < 4 or channels_last:
         return rank - 1
     return hidden if hidden else 1
@@ -138,7 +138,7 @@ def _zero_among(args: tuple[Any, ...], attrs: Mapping[str, Any]) -> bool:
 
 
 def _low_is_zero(args: tuple[Any, ...], attrs: Mapping[str, Any]) -> bool:
-    """Whether values are put between 0 and something, as by relu6."""
+    """Whether values are clipped between 0 and an upper bound, as by relu6."""
     low = args[1] if len(args) > 1 else attrs.get("low", attrs.get("min"))
     return low is not None and getattr(low, "ndim", 0) == 0 and bool(low == 0)
 
@@ -146,4 +146,4 @@ def _low_is_zero(args: tuple[Any, ...], attrs: Mapping[str, Any]) -> bool:
 _CUTS: dict[str, Callable[[tuple[Any, ...], Mapping[str, Any]], bool]] = {
     "relu": _always, "maximum": _zero_among, "clip": _low_is_zero, "hard_tanh": _low_is_zero,
 }
-"""Operation -> whether a call of it cuts at 0."""
+"""Operation -> whether a call of it cuts off at 0."""

@@ -1,3 +1,3 @@
-"""Pictures of what was recorded: the graph behind a tensor, or the part between two."""
+"""Pictures of recorded graphs: the graph of a tensor, or the part between two tensors."""
 
 from .draw import draw as draw

@@ -1,4 +1,4 @@
-"""A history as a neutral picture: boxes, lines, cuts, legend."""
+"""Converts a recorded history into a `Picture`: boxes, lines, cuts, legend."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from .slopes import Slope, Slopes
 from .stubs import WHY, stubs_of
 
 _MEANINGS = {
-    "input": "tensor that a path begins at", "variable": "variable or parameter",
+    "input": "input of the graph", "variable": "variable or parameter",
     "operation": "operation", "overridden": "overridden gradient", "custom": "custom gradient",
-    "loose": "recorded outside, or without history", "output": "what is asked about",
+    "loose": "recorded outside, or without history", "output": "the drawn tensor",
     "alarm": "NaN or infinity in the gradient",
     "cut": "the path stops here",
 }
 
 _CALM = ("operation", "input", "variable")
-"""Looks that give way to that of NaN and infinity."""
+"""Looks that NaN and infinity replace."""
 
 
 class Scene:
-    """Everything that the boxes and lines of one picture are made of.
+    """The data for the boxes and lines of one picture.
 
-    targets  (name, node or None, its space as text) of each tensor asked about
-    sources  (name, node or None, its space as text) of each tensor a path is to begin at
-    reasons  where no path does: for each source an `Explanation`
+    targets  (name, node or None, its dtype and shape as text) of each drawn tensor
+    sources  (name, node or None, its dtype and shape as text) of each tensor that paths start at
+    reasons  an `Explanation` for each source, if there is no path
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Scene:
         self.keys = {n: f"{title_of(n, names)}_{n.seq}" for n in history.nodes}
 
     def picture(self) -> Picture:
-        """The picture, with a box for each operation, each target, and each cut."""
+        """The picture, with one box per operation, target and cut."""
         groups = groups_of(self.history, set(self.names))
         boxes = [self._box(node, groups[node]) for node in self.history.nodes]
         edges, cuts = [], []
@@ -93,7 +93,7 @@ class Scene:
     def _stubs(
         self, boxes: list[Box], edges: list[Edge], groups: dict[Node, tuple[str, ...]]
     ) -> None:
-        """What was cut off beside the paths, and where its values come back."""
+        """Adds cuts beside the paths, and the operations where their values return."""
         for stub in stubs_of(self.history):
             key = f"{stub.cut.operation}_{stub.cut.number}"
             at = f"{stub.cut.file}:{stub.cut.line}"
@@ -104,7 +104,7 @@ class Scene:
             edges += [Edge(key, self.keys[node], 0, "", "cut") for node in stub.into]
 
     def _apart(self, boxes: list[Box], edges: list[Edge]) -> None:
-        """Both sides, and a cut between them for each source: where and why, as far as known."""
+        """Draws both sides and, per source, the cut between them: where and why, if known."""
         for (name, node, space), found in zip(self.sources, self.reasons, strict=True):
             row = "never tracked" if node is None else "tracked"
             at = f"{Path(found.file).name}:{found.line}" if found.line else ""
@@ -156,7 +156,7 @@ class Scene:
 
 
 def slope_text(slope: Slope) -> str:
-    """A gradient in a row: its norm, and its zeros, NaN and infinities, where there are some.
+    """A gradient as text: its norm, and its shares of zeros, NaN and infinities, if any.
 
     >>> slope_text(Slope(0.5, 0.25, 0.0, 0.0))
     '‖g‖ 0.5 · 25% zeros'
@@ -173,7 +173,7 @@ def _label(tail: Node) -> str:
 
 
 def _freed(node: Node) -> str:
-    return "freed by an earlier backward" if node.saved is FREED else ""
+    return "freed by an earlier backward pass" if node.saved is FREED else ""
 
 
 def _no_rule(node: Node, argument: int) -> str:

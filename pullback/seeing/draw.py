@@ -1,4 +1,4 @@
-"""`draw`: the recorded graph behind tensors, or the part between two, as a picture."""
+"""`draw`: the recorded graph of tensors, or the part between two, as a picture."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN = ("space", "gradient", "saved", "line", "cuts")
 
 
 class Recording(Drawn):
-    """A picture of what was recorded; a notebook shows it by `_repr_html_`, in any form."""
+    """A picture of a recorded graph; notebooks show it in any format by `_repr_html_`."""
 
     def _repr_html_(self) -> str:
         if self.format == "svg":
@@ -38,27 +38,27 @@ def draw(
     format: str = "svg", fold: bool | None = None, show: Collection[str] = SHOWN,
     names: Any = None,
 ) -> Any:
-    """A picture of the operations recorded behind tensors, from top to bottom.
+    """Returns a picture of the recorded operations that lead to y, from top to bottom.
 
-    y          a Tensor, or a nested structure of them; of a graph, what `Graph.draw` draws; or a
-               traced function's concrete graph
-    x          tensors: only what lies on a path from them is drawn. Where there is no path, both
-               sides are, and the cut
-    tape       a GradientTape: what was recorded outside of it ends the paths
-    cotangent  what the pull starts with, for each y; ones when left out
-    gradients  pull once, which keeps the graph, and tell of each gradient its norm and its shares
-               of zeros and NaN. Hooks do not run; hand-written gradients do
-    format     what a notebook shows: "svg", "html" (folds, zooms, searches), "dot" or "text"
-    fold       whether groups are drawn as one box; left out, as many as a large graph needs
-    show       what a box says besides its name: some of "space", "gradient", "saved", "line"; and
-               "cuts": where tensors that are drawn lost their history beside the paths
-    names      {name: Tensor}, or a module, whose parameters are then called by their names
+    y          a Tensor, or a pytree of Tensors; for a tensor of a graph, same as `Graph.draw`; or
+               the concrete graph of a traced function
+    x          tensors: draws only operations on a path from these. If there is no path, draws both
+               sides and the cut
+    tape       a GradientTape: operations recorded outside of it end the paths
+    cotangent  the cotangents of y, for `gradients`; default: ones
+    gradients  runs one backward pass, which keeps the graph, and shows the norm of each gradient
+               and its shares of zeros and NaN. Hooks do not run; custom gradients do
+    format     the format in a notebook: "svg", "html" (folds, zooms, searches), "dot" or "text"
+    fold       whether to draw each group as one box; default: only as many as a large graph needs
+    show       further lines in a box: some of "space", "gradient", "saved", "line"; and "cuts":
+               the places where tensors lost their history beside the drawn paths
+    names      {name: Tensor}, or a module, whose parameters then have their names
 
-    The picture has `.svg`, `.html`, `.dot` and `.text`, and `save(path)` writes the form that the
-    path ends in. Lines are known of what was recorded inside `with pullback.debug():`.
+    The picture has `.svg`, `.html`, `.dot` and `.text`, and `save(path)` chooses the format by the
+    file's suffix. For line numbers, record inside `with pullback.debug():`.
 
-    Raises `ArgumentError` and `ArgumentTypeError` for other arguments, `RuleError` for a cotangent
-    of another shape.
+    Raises `ArgumentError` and `ArgumentTypeError` for invalid arguments, `RuleError` for a
+    cotangent with another shape.
 
     >>> import pullback as pb
     >>> from pullback.seeing import draw
@@ -99,7 +99,7 @@ def draw(
 
 
 def _tensors(values: Any, who: str) -> list[tuple[str, Any]]:
-    """(name, tensor) of each tensor in a structure."""
+    """(name, tensor) of each tensor in a pytree."""
     flat = leaves(values)
     for value in flat:
         if not isinstance(value, Tensor):
@@ -119,7 +119,7 @@ def _spaces(tensors: list[tuple[str, Any]]) -> list[tuple[str, Node | None, str]
 
 
 def _roots(targets: list[tuple[str, Any]], cotangent: Any) -> dict[Node, Any]:
-    """target node -> the cotangent that the pull starts with."""
+    """target node -> its initial cotangent."""
     given = [None] * len(targets) if cotangent is None else leaves(cotangent)
     if len(given) != len(targets):
         raise ArgumentError("argument `cotangent` of draw", f"one for each of {len(targets)}",

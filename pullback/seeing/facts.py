@@ -1,4 +1,4 @@
-"""What is said of a recorded operation: its name, spaces, memory, line, and hand-written rule."""
+"""Facts about a recorded operation: name, dtype and shape, memory, line, and custom rule."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def look_of(node: Node) -> str:
 
 
 def rule_of(node: Node) -> str:
-    """A row that names the rule that somebody wrote for a node; empty where nobody did."""
+    """A line that names the custom rule of a node; empty if it has none."""
     look = look_of(node)
     if look == "overridden":
         function = node.op.rule_function
@@ -61,7 +61,7 @@ def space_of(node: Node) -> str:
 
 
 def call_of(node: Node) -> str:
-    """The numbers and attributes of the call: `(·, 2.0)`, `(·, axis=0)`; empty if there are none.
+    """The constants and attributes of the call: `(·, 2.0)`, `(·, axis=0)`; empty if none.
     """
     saved = node.saved if isinstance(node.saved, tuple) and node.saved is not FREED else ()
     parts, told = [], False
@@ -80,7 +80,7 @@ def call_of(node: Node) -> str:
 
 
 def index_text(index: Any) -> str:
-    """An index as it is written between brackets.
+    """An index as written between brackets.
 
     >>> index_text((slice(None, 3), Ellipsis, None, 2)), index_text(slice(4, None, 2))
     (':3, ..., None, 2', '4::2')
@@ -94,12 +94,12 @@ def index_text(index: Any) -> str:
 
 
 def where_of(node: Node) -> str:
-    """The line, without folders; empty where lines were not kept."""
+    """The file and line, without folders; empty if lines were not kept."""
     return Path(line_of(node)).name if line_of(node) else ""
 
 
 def has_hooks(node: Node) -> bool:
-    """Whether somebody hung a hook on a node."""
+    """Whether a node has hooks."""
     found = notes.get(node)
     return found is not None and bool(found.hooks or found.before or found.after)
 
@@ -147,7 +147,7 @@ def _is_filled(cell: Any) -> bool:
 
 
 def size_text(count: int) -> str:
-    """A number of bytes in the unit that suits it.
+    """A number of bytes with a suitable unit.
 
     >>> size_text(80), size_text(2048)
     ('80 B', '2 KiB')

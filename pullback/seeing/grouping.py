@@ -1,4 +1,4 @@
-"""Which groups operations are drawn in: by the function and line that called them, else runs."""
+"""Groups of operations: by the function and line that called them, else runs of operations."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from .history import History
 
 Path = tuple[str, ...]
 ROOM = 40
-"""The most boxes or groups side by side in one group."""
+"""The maximum number of boxes or groups side by side in one group."""
 
 
 def groups_of(history: History, kept: set[Node]) -> dict[Node, Path]:
     """The groups of each node.
 
-    kept   nodes that are in no group: what the user named
+    kept   nodes outside all groups: those that the user named
 
-    Operations of one function are a group, and in it those of one line; where lines were not
-    kept, so are runs of operations that were recorded one after the other. A group that would hold
+    Operations of one function form a group, with one inner group per line; without lines, runs of
+    consecutive operations do. A group with too many members is split into runs. A leaf belongs to
+    the innermost group that contains all its users.
     too many is parted in runs. A leaf stands where all that takes it stands.
     """
     computed = [n for n in history.nodes if not history.is_end(n) and n not in kept]
@@ -51,7 +52,7 @@ def groups_of(history: History, kept: set[Node]) -> dict[Node, Path]:
 
 
 def _functions(lines: Collection[str]) -> dict[str, str]:
-    """`file:line` -> the name of the function that the line is in; empty where it is in none."""
+    """`file:line` -> the name of the function around this line; "" outside functions."""
     found = dict.fromkeys(lines, "")
     files: dict[str, list[tuple[int, int, str]]] = {}
     for line in lines:
@@ -67,7 +68,7 @@ def _functions(lines: Collection[str]) -> dict[str, str]:
 
 
 def _spans(file: str) -> list[tuple[int, int, str]]:
-    """(first line, last line, name) of each function of a file, with the classes it is in."""
+    """(first line, last line, name) of each function of a file; names include classes."""
     try:
         return list(_inside(ast.parse("".join(linecache.getlines(file))), ""))
     except (SyntaxError, ValueError):  # not Python: a notebook's magic, a template
@@ -85,7 +86,7 @@ def _inside(tree: ast.AST, outer: str) -> Iterator[tuple[int, int, str]]:
 
 
 def runs(count: int) -> list[tuple[tuple[int, int], ...]]:
-    """For each of so many things, the runs (first, end) it is in, from the largest.
+    """For each of `count` things, the runs (first, end) that contain it, the largest first.
 
     >>> runs(2)
     [(), ()]

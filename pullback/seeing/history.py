@@ -1,4 +1,4 @@
-"""Which recorded operations a picture shows, and what leads from one to the other."""
+"""The recorded operations in a picture, and the values that connect them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..core.several import Pick
 
 
 class Line(NamedTuple):
-    """A value that goes from one operation to another.
+    """A value that one operation passes to another.
 
     tail, head  the nodes
-    output      which output of the tail it is
-    argument    which argument of the head
+    output      the index of the tail's output
+    argument    the index of the head's argument
     """
 
     tail: Node
@@ -25,10 +25,10 @@ class Line(NamedTuple):
 
 
 class History:
-    """The nodes behind some nodes, in the order of recording, and the lines between them.
+    """The nodes that lead to some nodes, in the order of recording, and the lines between them.
 
-    spans   numbers of recording, where a tape is asked: what was recorded outside of them ends
-            the paths, as leaves do
+    spans   intervals of recording numbers of a tape: operations outside of them end the paths, as
+            leaves do
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class History:
                 if line.tail not in seen:
                     seen.add(line.tail)
                     stack.append(line.tail)
-        # What ends a path stands first: a leaf that was written to has a late number.
+        # The ends of paths come first: a leaf that was modified in place has a late number.
         return sorted(seen, key=lambda node: (not self.is_end(node), node.seq))
 
     def is_end(self, node: Node) -> bool:
-        """Whether a path ends here."""
+        """Whether paths end at this node."""
         return not node.parents or (
             self._spans is not None and not within(self._spans, node.seq)
         )
@@ -63,9 +63,9 @@ class History:
         ]
 
     def between(self, starts: Iterable[Node]) -> bool:
-        """Leave only what lies on a path from some nodes; whether there is any such path.
+        """Keeps only nodes on a path from some nodes; returns whether there is such a path.
 
-        Where there is none, nothing is left out.
+        If there is none, keeps all nodes.
         """
         reached = {behind(node) for node in starts} & set(self.nodes)
         if not reached:
@@ -82,5 +82,5 @@ class History:
 
 
 def behind(node: Node) -> Node:
-    """The node of an operation, of that of one of its outputs."""
+    """The node of an operation; for one of its outputs, the operation itself."""
     return node.parents[0] if isinstance(node, Pick) else node

@@ -1,7 +1,7 @@
-"""What one pull hands on at each node: norms, shares of zeros and NaN, and where it stops.
+"""Gradients at each node in one backward pass: norms, shares of zeros and NaN, and cuts.
 
-A sweep of its own, on raw arrays, which keeps the graph: hooks do not run, as they would run twice,
-and a rule that fails, or whose saved values are freed, ends its path and not the sweep.
+This is a separate backward pass on raw arrays, which keeps the graph: it runs no hooks, since they
+would run twice; a rule that fails, or whose saved values are freed, ends only its own path.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .history import History
 
 
 class Slope(NamedTuple):
-    """Of the gradient at a node: its norm, and the shares of entries that are 0, NaN, infinite."""
+    """The gradient at a node: its norm, and the shares of entries that are 0, NaN, infinite."""
 
     norm: float
     zeros: float
@@ -32,10 +32,10 @@ class Slope(NamedTuple):
 
 
 class Slopes:
-    """What a pull of some cotangents finds.
+    """The results of a backward pass from some cotangents.
 
     at      node -> its `Slope`
-    cuts    (node, argument) -> why nothing was handed on there
+    cuts    (node, argument) -> why no gradient was passed on there
     ended   node -> why its rule did not run
     """
 
@@ -45,7 +45,7 @@ class Slopes:
         self.ended: dict[Node, str] = {}
         before = _state.pulling()
         try:
-            with numpy.errstate(all="ignore"):  # NaN and infinity are what is looked for
+            with numpy.errstate(all="ignore"):  # NaN and infinity are results here
                 self._sweep(history, dict(cotangents))
         finally:
             _state.restore(before)
@@ -65,7 +65,7 @@ class Slopes:
         try:
             self.at[node] = slope_of(parts)
         except (PullbackError, TypeError, ValueError, KeyError):
-            return  # no numbers to look at, as inside vmap
+            return  # no concrete numbers, as inside vmap
 
     def _pass(self, node: Node, g: Any, found: dict[Node, Any]) -> None:
         own: dict[Node, Any] = {}
@@ -74,9 +74,9 @@ class Slopes:
                 writes.check(node)
             node.op.step(node, g, own, None, False, getattr(node, "cls", Tensor))
         except GraphFreedError:
-            self.ended[node] = "freed: an earlier backward let go of the saved values"
+            self.ended[node] = "freed: an earlier backward pass freed the saved values"
             return
-        except Exception as error:  # a rule may raise anything; the picture says so
+        except Exception as error:  # a rule may raise anything; the picture shows it
             self.ended[node] = f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
             return
         for i, parent in enumerate(node.parents):
@@ -105,7 +105,7 @@ def _why(node: Node, argument: int) -> str:
 
 
 def slope_of(parts: list[Any]) -> Slope:
-    """Norm and shares of the entries of some arrays.
+    """The norm and the shares of the entries of some arrays.
 
     >>> slope_of([numpy.array([3.0, 0.0, 4.0, 0.0])])
     Slope(norm=5.0, zeros=0.5, nans=0.0, infinite=0.0)

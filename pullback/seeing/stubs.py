@@ -1,4 +1,4 @@
-"""Where tensors of a picture lost their history beside the paths that it shows."""
+"""Cuts beside the paths of a picture: places where its tensors lost their history."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ WHY = {
     cuts.LEFT: "the values left the library", cuts.STOPPED: "the history was dropped",
     cuts.NO_DERIVATIVE: "no derivative", cuts.INTEGER: "integers or booleans",
     cuts.OFF: "recording was off", cuts.OUTSIDE: "no tape was recording",
-    cuts.OVERWRITTEN: "other values were written over it",
+    cuts.OVERWRITTEN: "overwritten in place",
 }
-"""Kind of a cut -> what a box says of it."""
+"""Kind of a cut -> text in its box."""
 _FAR = 200
-"""So many operations that were not recorded are followed from one cut."""
+"""The maximum number of unrecorded operations to follow from one cut."""
 
 
 class Stub:
-    """A cut at one line, once or several times.
+    """A cut at one line, made once or several times.
 
-    node   the operation in the picture whose tensor was cut
+    node   the operation in the picture whose result was cut
     cut    the first such cut
-    count  how many times
-    into   operations of the picture that take what was cut off, as far as known
+    count  the number of cuts
+    into   operations of the picture that use the cut values, as far as known
     """
 
     def __init__(self, node: Node, cut: Cut) -> None:
@@ -42,22 +42,22 @@ class Stub:
 
     @property
     def at(self) -> str:
-        """The line, without folders."""
+        """The file and line, without folders."""
         return f"{Path(self.cut.file).name}:{self.cut.line}" if self.cut.line else ""
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """What its box says."""
+        """The lines of its box."""
         times = f" · {self.count} times" if self.count > 1 else ""
         return tuple(row for row in (WHY[self.cut.kind] + times, self.at) if row)
 
 
 def stubs_of(history: History) -> list[Stub]:
-    """The cuts that hang at operations of a picture, and were made before its last operation.
+    """The cuts at operations of a picture, made before its last operation.
 
-    A cut of a tensor that is not in the picture hangs at what the tensor came from, if it is known
-    that its values come back into the picture. Operations while recording was off are left out
-    where they do not come back: they are mostly updates of parameters.
+    A cut of a tensor outside the picture belongs to the operation that the tensor came from, if
+    its values are known to return to the picture. Operations while recording was off are skipped
+    if their values do not return: most of them update parameters.
     """
     nodes = set(history.nodes)
     last = max((n.seq for n in nodes if n.parents), default=0)
@@ -82,7 +82,7 @@ def stubs_of(history: History) -> list[Stub]:
 
 
 class _Back:
-    """Where in a picture values without history come back, by the arrays and by the journal."""
+    """Where values without history return to a picture, by their arrays and by the journal."""
 
     def __init__(self, history: History) -> None:
         self._takers: dict[int, list[Node]] = defaultdict(list)
@@ -115,19 +115,19 @@ class _Back:
         self._cuts = {number for number in own if number is not None}
 
     def of(self, cut: Cut, node: Node, direct: bool) -> list[Node]:
-        """The operations that take what was cut off; `direct`: cut off from a node itself."""
+        """The operations that use the cut values; `direct`: cut from the node's own result."""
         if cut.kind == cuts.OVERWRITTEN:
             return []
         result = None if cut.result is None else cut.result()
         array = result._data if isinstance(result, Tensor) else result
         known = None if array is None else id(array)
-        if known is None and cut.kind == cuts.STOPPED and direct:  # it has the array of its source
+        if known is None and cut.kind == cuts.STOPPED and direct:  # it shares its source's array
             known = id(node.data) if isinstance(node, Leaf) else self._arrays.get(node)
         found = [] if known is None else self._takers.get(known, [])
         return found or self._followed(cut, node, direct)
 
     def _made_by(self, cut: Cut) -> int | None:
-        """The event that a cut is itself; a detach, or what leaves, is none."""
+        """The event of the cut itself; None for a detach, or for values that left."""
         if cut.kind in (cuts.LEFT, cuts.STOPPED, cuts.OVERWRITTEN):
             return None
         found = self._made[cut.operation, cut.file, cut.line]
@@ -135,9 +135,9 @@ class _Back:
         return found[position - 1] if position else None
 
     def _followed(self, cut: Cut, node: Node, direct: bool) -> list[Node]:
-        """The recorded operations that the journal leads to through some that were not.
+        """The recorded operations that the journal reaches through unrecorded ones.
 
-        From what a node's tensor led to, also through operations whose nodes are gone.
+        Starts at the users of a node's tensor, also through operations whose nodes are freed.
         """
         own = self._made_by(cut) if self._journal is not None else None
         start = self._event.get(node) if own is None else own
@@ -164,7 +164,7 @@ class _Back:
 
 
 def _constants(node: Node) -> Iterator[Any]:
-    """The arrays that an operation takes without their history, as far as it still has them."""
+    """The arrays that an operation uses without history, as far as it still holds them."""
     if node.saved is FREED or not isinstance(node.saved, tuple):
         return
     for parent, value in zip(node.parents, node.saved, strict=False):

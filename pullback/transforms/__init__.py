@@ -1,4 +1,4 @@
-"""Functions of functions, with JAX's names: derivatives in any direction, order and batch."""
+"""Function transformations with JAX's names: derivatives in every mode and order, and batching."""
 
 from .checkpoint import checkpoint as checkpoint
 from .checkpoint import checkpoint_sequential as checkpoint_sequential

@@ -1,4 +1,4 @@
-"""`checkpoint`: less memory, by computing again in the pull what was not kept."""
+"""`checkpoint`: saves memory by recomputing the forward pass during the backward pass."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .trace import END, as_output
 
 
 def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with the values and derivatives of `fun`, that keeps only its arguments.
+    """Returns a function with the values and derivatives of `fun` that saves only its arguments.
 
-    What the derivative needs of what `fun` computes is computed again, by a second run, when a
-    pull comes to it. Gradients also go to tracked tensors that `fun` closes over. Random numbers
-    are drawn again as they were. Nests; works in every direction and order, and as a decorator.
+    The backward pass runs `fun` a second time to recompute the values that derivatives need.
+    Gradients also reach tracked tensors that `fun` closes over. The second run draws the same
+    random numbers. Checkpoints nest, work in every mode and order, and as decorators.
 
-    `fun` must do the same in its second run: a variable or tensor that was assigned or written in
-    between raises `InplaceError`, a tensor that was not used before `CaptureError`.
+    `fun` must do the same in both runs: a captured variable or tensor that was assigned or modified
+    in between raises `InplaceError`; a newly captured tensor raises `CaptureError`.
 
-    As `jax.checkpoint`, `torch.utils.checkpoint` and `tf.recompute_grad`. Source: Griewank and
+    Same as `jax.checkpoint`, `torch.utils.checkpoint` and `tf.recompute_grad`. Source: Griewank and
     Walther, Evaluating Derivatives (2008), chapter 12.
 
     >>> import pullback as pb
@@ -45,7 +45,7 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fun)
     def checkpointed(*args: Any, **keywords: Any) -> Any:
         now = _state.state()
-        if not now.mode & ~_state.SPECIAL:  # nobody pulls, so nothing would be kept
+        if not now.mode & ~_state.SPECIAL:  # nothing records, so nothing would be saved
             return fun(*args, **keywords)
         call = _Call(fun, args, keywords)
         out = call.first()
@@ -59,12 +59,12 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
 def checkpoint_sequential(
     functions: Sequence[Callable[[Any], Any]], x: Any, *, segments: int | None = None
 ) -> Any:
-    """f_n(… f_2(f_1(x))), keeping only what goes between segments of the chain.
+    """Returns f_n(… f_2(f_1(x))); saves only the values between segments of the chain.
 
-    segments   left out, √n of them: a chain of n steps then takes memory for 2 √n, and time for
-               one more run
+    segments   number of segments; default √n: n steps then take memory for 2 √n steps, and the
+               time of one more forward pass
 
-    Raises `ArgumentError` for a number of segments below 1.
+    Raises `ArgumentError` for less than one segment.
 
     >>> import pullback as pb
     >>> step = lambda x: pb.sin(x) + x
@@ -94,7 +94,7 @@ def _in_turn(functions: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
 
 
 class _Node(Node):
-    """A checkpointed call; `saved` is the arguments' arrays, `op` what runs again."""
+    """A checkpointed call; `saved` holds the arguments' arrays, `op` recomputes the call."""
 
     __slots__ = ("cls", "spaces")
 
@@ -121,7 +121,7 @@ class _Call(ByStep):
         self.captured: list[Node] = []
 
     def first(self) -> Any:
-        """The first run, of which nothing is kept."""
+        """The first run; saves no intermediate values."""
         seen = list(self.flat)
         for i in self.tracked:
             seen[i] = wrap(seen[i]._out, seen[i]._data)
@@ -140,7 +140,7 @@ class _Call(ByStep):
         return self.fun(*args, **keywords)
 
     def recorded(self, outs: list[Any]) -> list[Any]:
-        """The outputs, with this call behind them."""
+        """The outputs, attached to a node for this call."""
         parents = (*self.parents, *self.captured)
         now = _state.state()
         reverse = any(p.level <= now.mode & ~_state.SPECIAL for p in parents if p is not None)
@@ -150,7 +150,7 @@ class _Call(ByStep):
         node = new(_Node)
         node.op, node.parents = self, parents
         node.saved = tuple(raw(self.flat[i]) for i in self.tracked)
-        for i in self.tracked:  # the node has the arrays, and lets go of them
+        for i in self.tracked:  # the node holds the arrays, and can free them
             self.flat[i] = self.flat[i]._out
         node.seq = number()
         node.level = min(p.level for p in parents if p is not None)
@@ -170,15 +170,16 @@ class _Call(ByStep):
     # The second run -------------------------------------------------------------------------
 
     def _arguments(self, node: Any, *, linked: bool) -> tuple[list[Any], list[Any]]:
-        """The arguments, those that are tracked as leaves of their own; and these alone."""
+        """The arguments, with tracked ones as new leaves; and the list of these leaves."""
         if node.saved is FREED:
             raise freed(node)
         writes.check(node)
         for p in self.captured:
             if isinstance(p, Leaf) and max(p.seq, writes.version(p.data)) > node.seq:
                 raise InplaceError(
-                    f"second run of {where(node)}", "the tensors it closes over as they were",
-                    "one that was assigned or written since", "ask for gradients before updating",
+                    f"second run of {where(node)}", "unchanged captured tensors",
+                    "one that was assigned or modified since the first run",
+                    "compute gradients before updating",
                 )
         own, seen = [], list(self.flat)
         for i, data, parent in zip(self.tracked, node.saved, self.parents, strict=True):
@@ -190,9 +191,9 @@ class _Call(ByStep):
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
         record: bool, cls: type,
     ) -> None:
-        """One step of any pull: run again, recorded, and pull through that."""
+        """One backward step: recomputes the call with recording, and pulls back through it."""
         seen, own = self._arguments(node, linked=record)
-        # What was followed in the first run, by whatever tapes were open then.
+        # Watch the same tensors as in the first run, whatever tapes were open then.
         watching = self.level if self.level > _state.REQUIRED else 0
         before = _state.change(enabled=True, watching=watching, tapes=(), lines=self.lines)
         if not record:
@@ -226,12 +227,12 @@ class _Call(ByStep):
             older = is_older(end, start)
             if older and end not in known and end.level <= self.level:
                 raise CaptureError(
-                    f"second run of {where(node)}", "the tensors from outside that it used before",
-                    "another tracked tensor", "let the function do the same each time it is called",
+                    f"second run of {where(node)}", "the captured tensors of the first run",
+                    "a new captured tensor", "make the function deterministic",
                 )
 
     def push(self, node: Any, tangents: Sequence[Any], record: bool, cls: type) -> list[Any]:
-        """The tangents of the outputs: run again, along those of the arguments."""
+        """The tangents of the outputs: runs the call again with the arguments' tangents."""
         seen, _ = self._arguments(node, linked=record)
         sweep = Accumulator()
         ts = list(tangents)

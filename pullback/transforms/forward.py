@@ -1,4 +1,4 @@
-"""Transformations by forward mode: `jvp`, `linearize`, `jacfwd`; and what is made of both."""
+"""Forward-mode transformations: `jvp`, `linearize`, `jacfwd`; and `hessian`, `hvp`."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     has_aux: bool = False,
 ) -> Any:
-    """The value of `fun(*primals)`, and its derivative along the tangents.
+    """Returns the value of `fun(*primals)` and its derivative along the tangents (the JVP).
 
-    primals, tangents  tuples or lists of as many structures of the same form; a tangent has its
-                       primal's shape, and is converted to its dtype
-    has_aux            fun returns (value, aux), and so does this, at the end
+    primals, tangents  tuples or lists of pytrees with equal structures; a tangent has its primal's
+                       shape, and is converted to its dtype
+    has_aux            fun returns (value, aux); then jvp returns (value, tangent, aux)
 
-    The tangents are computed while `fun` runs, and nothing is kept: memory does not grow with the
-    length of the program. Through gradients that were only written as VJPs too, by transposing
-    them. Raises `ArgumentError` for structures that differ, `ShapeError` for shapes that do.
+    Computes tangents while `fun` runs and saves nothing: memory does not grow with the length of
+    the program. Functions with only a VJP rule work too: their JVP is the transposed rule.
+    Raises `ArgumentError` if the structures differ, `ShapeError` if the shapes do.
 
     >>> import pullback as pb
     >>> pb.jvp(pb.sin, (0.0,), (2.0,))
@@ -46,7 +46,7 @@ def jvp(
     for given, name in ((primals, "primals"), (tangents, "tangents")):
         if not isinstance(given, (tuple, list)):
             raise ArgumentTypeError(
-                f"argument `{name}` of {who}", "a tuple or list, an entry an argument",
+                f"argument `{name}` of {who}", "a tuple or list, one entry per argument",
                 f"a {type(given).__name__}", f"write jvp(f, (x,), (t,)): {name}=({name[0]},)",
             )
     flat, rebuild = flatten(tuple(primals))
@@ -54,8 +54,8 @@ def jvp(
     if len(flat) != len(ts):
         raise ArgumentError(
             f"argument `tangents` of {who}",
-            f"a structure like the primals', of {len(flat)} leaves",
-            f"one of {len(ts)}",
+            f"a structure like the primals', with {len(flat)} leaves",
+            f"one with {len(ts)}",
         )
     sweep = Accumulator()
     seen = [_watched(sweep, x, t, i, who) for i, (x, t) in enumerate(zip(flat, ts, strict=True))]
@@ -91,7 +91,7 @@ def _released(aux: Any) -> Any:
 
 
 def _watched(sweep: Accumulator, x: Any, t: Any, i: int, who: str) -> Any:
-    """A primal with its tangent; with none (None, or for integers) as it is."""
+    """A primal with its tangent; unchanged if it has none (None, or integers)."""
     if x is None:
         return None
     x = x if isinstance(x, Tensor) else Tensor(to_array(x))
@@ -101,21 +101,21 @@ def _watched(sweep: Accumulator, x: Any, t: Any, i: int, who: str) -> Any:
 
 
 def tangent_of(x: Any, t: Any, who: str) -> Any:
-    """A tangent in the space of its primal, raw unless it is tracked.
+    """A tangent in the shape and dtype of its primal; a raw array unless it is tracked.
 
-    Raises `ShapeError`, `DtypeError` for one that is not in it.
+    Raises `ShapeError` or `DtypeError` if it does not fit.
     """
     t = t if isinstance(t, Tensor) else Tensor(to_array(t))
     if not is_inexact(x._data):
         raise DtypeError(
-            who, "None, as the primal is of integers", f"dtype {t.dtype} for {x.dtype}",
+            who, "None, because the primal has integers", f"dtype {t.dtype} for {x.dtype}",
             "pass floats as primals: 3.0 and not 3, or pullback.astype(x, pullback.float64)",
         )
     if t.shape != x.shape:
         raise ShapeError(who, f"the primal's shape {x.shape}", f"shape {t.shape}")
     if t.dtype != x.dtype:
         if is_complex(t) and not is_complex(x):
-            raise DtypeError(who, f"a real dtype, as the primal's {x.dtype}", f"dtype {t.dtype}")
+            raise DtypeError(who, f"a real dtype, like the primal's {x.dtype}", f"dtype {t.dtype}")
         t = OPS["astype"](t, x.dtype)
     return t if t._node is not None else t._data
 
@@ -128,7 +128,7 @@ def _tangent(sweep: Accumulator, out: Any) -> Any:
 
 
 def _handed_out(tangents: Sequence[Any], given: Iterable[Any]) -> list[Any]:
-    """Tangents in memory that nobody else sees: not who gave some, and not one another."""
+    """Copies tangents that alias the inputs or each other."""
     known = {id(raw(t)) for t in given if t is not None}
     answers = []
     for t in tangents:
@@ -143,11 +143,11 @@ def _handed_out(tangents: Sequence[Any], given: Iterable[Any]) -> list[Any]:
 
 
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The value of `fun(*primals)`, and the function that carries tangents forward there.
+    """Returns the value of `fun(*primals)` and the linear function from tangents to tangents.
 
-    `fun` runs once; its derivative can then be asked for along any number of tangents, a tuple of
-    arguments in the primals' structures. With has_aux, fun returns (value, aux), and so does this,
-    at the end.
+    `fun` runs once; the linear function can be called with any number of tangents, one per primal
+    and in the primals' structures. With has_aux=True, fun returns (value, aux), and linearize
+    returns (value, linear function, aux).
 
     >>> import pullback as pb
     >>> value, push = pb.linearize(pb.sin, 0.0)
@@ -200,10 +200,10 @@ def _arrived(out: Any, found: dict[Any, Any]) -> Any:
 
 
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tuple[Any, ...]]:
-    """The transpose of a linear function: cotangents of its value to those of its arguments.
+    """Returns the transpose of a linear function: maps cotangents of its value to its arguments'.
 
-    primals  give the shapes and dtypes; their values do not matter
-    The plain transpose, with no conjugation for complex numbers.
+    primals  only their shapes and dtypes are used
+    Does not conjugate complex numbers: this is the transpose, not the adjoint.
 
     >>> import pullback as pb
     >>> transposed = pb.linear_transpose(lambda x: 3.0 * x, pb.tensor([0.0, 0.0]))
@@ -224,10 +224,11 @@ def jacfwd(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     holomorphic: bool = False, *, chunk_size: int | None = None, randomness: str = "same",
 ) -> Callable[..., Any]:
-    """A function that answers with the Jacobian of `fun`, by one run with batched tangents.
+    """Returns a function that computes the Jacobian of `fun` in one pass with batched tangents.
 
-    Cheaper than `jacrev` where the argument has fewer entries than the value; the shapes and the
-    arguments are `jacrev`'s. `randomness` is `vmap`'s: what `fun` draws is one for all tangents.
+    Cheaper than `jacrev` if the argument has fewer entries than the value; shapes and arguments are
+    the same as for `jacrev`. `randomness` is the same as for `vmap`: by default all tangents share
+    the random numbers that `fun` draws.
 
     >>> import pullback as pb
     >>> pb.jacfwd(lambda x: pb.stack([x, x * x]))(3.0)
@@ -243,7 +244,7 @@ def jacfwd(
         leaves = [x if isinstance(x, Tensor) else Tensor(to_array(x)) for x in flat]
         if not leaves:
             raise ArgumentError(
-                f"jacfwd of `{getattr(fun, '__name__', 'it')}`", "an argument with an array in it",
+                f"jacfwd of `{getattr(fun, '__name__', 'it')}`", "an argument that holds an array",
                 "none", "choose other arguments with argnums",
             )
         _check_arguments(leaves, fun, holomorphic)
@@ -282,7 +283,7 @@ def _check_arguments(leaves: list[Any], fun: Any, holomorphic: bool) -> None:
 
 
 def _split(column: Any, leaves: list[Any], rebuild: Any, many: bool) -> Any:
-    """The Jacobian of one output, whose last axis counts all arguments' entries, by argument."""
+    """Splits the Jacobian of one output, whose last axis runs over all arguments, by argument."""
     parts, start = [], 0
     shape = column.shape[:-1]
     for x in leaves:
@@ -297,10 +298,10 @@ def hessian(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     holomorphic: bool = False, *, chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """A function that answers with the second derivatives of `fun`, by one batched pull.
+    """Returns a function that computes the second derivatives of `fun` in one batched pass.
 
-    For one number and an argument of shape r, the answer has shape (*r, *r); for structures, the
-    argument's structure in each place of itself. Zeros where the derivative is zero.
+    For a scalar function and an argument of shape r, the result has shape (*r, *r); for pytrees, it
+    has the argument's structure at each leaf of the argument's structure.
 
     >>> import pullback as pb
     >>> pb.hessian(lambda x: x[0] * x[0] * x[1])(pb.tensor([1.0, 2.0]))
@@ -315,9 +316,9 @@ def hvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     argnums: Argnums = 0,
 ) -> Any:
-    """The Hessian of `fun` at the primals, times the tangents: forward over reverse.
+    """Returns the Hessian of `fun` at the primals times the tangents: forward over reverse.
 
-    In the structure of the argument that is differentiated (of a tuple, for several argnums).
+    The result has the structure of the differentiated argument (a tuple for several argnums).
 
     >>> import pullback as pb
     >>> pb.hvp(lambda x: pb.sum(x * x * x), (pb.tensor([1.0, 2.0]),), (pb.tensor([1.0, 0.0]),))

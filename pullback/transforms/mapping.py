@@ -1,4 +1,4 @@
-"""`vmap`: a function of one example, run on all of them at once."""
+"""`vmap`: runs a function of one example on a batch of examples."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ def vmap(
     axis_size: int | None = None, randomness: str = "different",
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """A function that maps `fun` over an axis of its arguments, with no loop.
+    """Returns a function that maps `fun` over an axis of its arguments, without a loop.
 
-    fun         is written for one example: it sees tensors without the mapped axis
-    in_axes     for each positional argument the axis that is mapped (negative ones count from the
-                end), or None for one that is the same for all; an integer for all; or a structure
-                that begins as the arguments do. Keyword arguments are mapped over their axis 0
-    out_axes    where that axis stands in the results; None for one that is the same for all
-    axis_size   the number of examples, where no argument is mapped
-    randomness  inside, `pullback.random` draws for each example ("different"), once for all
-                ("same"), or not at all ("error")
-    chunk_size  this many examples at a time, for less memory
+    fun         is written for one example: it gets tensors without the mapped axis
+    in_axes     the mapped axis of each positional argument (negative axes count from the end), or
+                None for an argument that is shared by all examples; one integer for all arguments;
+                or a pytree prefix of the arguments. Keyword arguments are mapped over axis 0
+    out_axes    the position of the mapped axis in the results; None for a shared result
+    axis_size   the number of examples, if no argument is mapped
+    randomness  `pullback.random` draws per example ("different"), once for all examples ("same"),
+                or raises ("error")
+    chunk_size  the number of examples to process at a time, to save memory
 
-    vmaps nest, and everything that differentiates works inside and outside. What is closed over
-    is the same for all examples. Raises `ArgumentError` for sizes that differ, `ShapeError` for an
-    axis that is not there, `BatchedValueError` for a Python decision about a mapped value.
+    vmaps nest, and differentiation works inside and outside. All examples share closed-over
+    tensors. Raises `ArgumentError` if sizes differ, `ShapeError` if an axis does not exist,
+    `BatchedValueError` for Python control flow that depends on a mapped value.
 
-    The semantics and names are those of `jax.vmap`, with PyTorch's `randomness` and `chunk_size`.
+    Semantics and names follow `jax.vmap`, with PyTorch's `randomness` and `chunk_size`.
 
     >>> import pullback as pb
     >>> w = pb.tensor([1.0, 2.0])
@@ -70,7 +70,7 @@ def vmap(
         axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
         if isinstance(axes, tuple) and len(axes) != len(args):
             raise ArgumentError(
-                f"argument `in_axes` of {who}", f"an axis for each of {len(args)} arguments",
+                f"argument `in_axes` of {who}", f"one axis for each of {len(args)} arguments",
                 f"{len(axes)}",
             )
         flat, rebuild = flatten((args, keywords))
@@ -102,7 +102,7 @@ def vmap(
 
 
 def _size(flat: list[Any], at: list[Any], axis_size: int | None, who: str) -> int:
-    """The number of examples; checks the axes on the way."""
+    """The number of examples; also checks the axes."""
     sizes: dict[int, str] = {}
     if axis_size is not None:
         sizes[axis_size] = "axis_size"
@@ -111,7 +111,7 @@ def _size(flat: list[Any], at: list[Any], axis_size: int | None, who: str) -> in
             continue
         if not (isinstance(x, (Tensor, *SCALARS)) or is_array(x)):
             raise ArgumentTypeError(
-                f"leaf {i} of the arguments of {who}", "an array or a Tensor, as it is mapped",
+                f"leaf {i} of the arguments of {who}", "an array or a Tensor, to map over",
                 f"a {type(x).__name__}", "give it the axis None in in_axes",
             )
         shape = tuple(getattr(x, "shape", ()))
@@ -122,12 +122,12 @@ def _size(flat: list[Any], at: list[Any], axis_size: int | None, who: str) -> in
         if not -len(shape) <= axis < len(shape):
             raise ShapeError(
                 f"leaf {i} of the arguments of {who}", f"an axis {axis} to map over",
-                f"shape {shape}", "say with in_axes which axis is mapped, None for no axis",
+                f"shape {shape}", "name the mapped axis in in_axes, or None to share the argument",
             )
         sizes.setdefault(int(shape[axis]), f"leaf {i} of shape {shape}, axis {axis}")
     if len(sizes) != 1:
         raise ArgumentError(
-            who, "one number of examples" + ("" if sizes else ", from an argument that is mapped"),
+            who, "one number of examples" + ("" if sizes else ", from a mapped argument"),
             ", ".join(f"{n} ({by})" for n, by in sizes.items()) or "no mapped argument",
             "check in_axes" if sizes else "pass axis_size",
         )
@@ -145,7 +145,7 @@ def _shown(value: Any, axis: int | None, tag: int, size: int, who: str) -> Any:
         if tag in getattr(out._data.shape, "tags", ()):
             raise ArgumentError(
                 f"result of {who} with the axis None in out_axes",
-                "a value that is the same for all examples", "one for each",
+                "a value shared by all examples", "one per example",
                 "give it an axis in out_axes, or reduce it inside",
             )
         return out
@@ -155,7 +155,7 @@ def _shown(value: Any, axis: int | None, tag: int, size: int, who: str) -> Any:
             f"argument `out_axes` of {who}", f"an axis of a result with {rank} axes", str(axis)
         )
     shown = OPS["show_axis"](out, axis=axis % rank, tag=tag, size=size)
-    if shown._node is None:  # what is handed out may be written to
+    if shown._node is None:  # a copy: the user may write to the result
         shown = wrap(shown._out, adapters[shown._data.__class__].own(shown._data))
     return shown
 
@@ -164,7 +164,7 @@ def _chunked(
     mapped: Callable[..., Any], flat: list[Any], at: list[Any], rebuild: Any, size: int,
     chunk_size: int, out_axes: Any, who: str,
 ) -> Any:
-    """So many examples at a time, and the results put together."""
+    """Runs `chunk_size` examples at a time and concatenates the results."""
     parts = []
     for begin in range(0, size, chunk_size):
         end = min(begin + chunk_size, size)

@@ -1,4 +1,4 @@
-"""Transformations by reverse mode: `grad`, `value_and_grad`, `vjp`, `jacrev`."""
+"""Reverse-mode transformations: `grad`, `value_and_grad`, `vjp`, `jacrev`."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def value_and_grad(
     holomorphic: bool = False, allow_int: bool = False, *, unconnected: str = "zero",
     conjugate: bool = True,
 ) -> Callable[..., Any]:
-    """A function that answers with the value of `fun` and its gradient; see `grad`.
+    """Returns a function that computes the value of `fun` and its gradient; see `grad`.
 
-    It answers `(value, gradient)`, with has_aux `((value, aux), gradient)`.
+    The function returns `(value, gradient)`, with has_aux=True `((value, aux), gradient)`.
 
     >>> import pullback as pb
     >>> pb.value_and_grad(lambda x: pb.sum(x * x))(pb.tensor([1.0, 2.0]))
@@ -63,23 +63,24 @@ def grad(
     holomorphic: bool = False, allow_int: bool = False, *, unconnected: str = "zero",
     conjugate: bool = True,
 ) -> Callable[..., Any]:
-    """A function that answers with the gradient of `fun`, which returns one real number.
+    """Returns a function that computes the gradient of `fun`, which returns one real number.
 
-    argnums      which positional argument is differentiated, or several: then a tuple of gradients
-    has_aux      fun returns (value, aux), and the answer is (gradient, aux)
-    holomorphic  fun has a complex derivative, which is the answer
-    allow_int    arguments of integers are taken, and have gradients of zeros
-    unconnected  what an argument gets on which the value does not depend: "zero", or "error"
-    conjugate    False: of a complex argument, dL/dRe - i dL/dIm, which is JAX's convention
+    argnums      the position of the differentiated argument, or several positions; then the result
+                 is a tuple of gradients
+    has_aux      fun returns (value, aux), and the result is (gradient, aux)
+    holomorphic  fun has a complex derivative, and this is the result
+    allow_int    accepts integer arguments; their gradients are zeros
+    unconnected  the gradient of an argument that the value does not depend on: "zero", or "error"
+    conjugate    False: for a complex argument return dL/dRe - i dL/dIm, which is JAX's convention
 
-    Arguments are numbers, arrays, Tensors and nested structures of them; gradients are Tensors in
-    the same structure. `fun` is handed Tensors for the arguments that are differentiated. Of a
-    complex argument the gradient is dL/dRe + i dL/dIm, along which L rises. Nests in itself and in
+    Arguments are numbers, arrays, Tensors and pytrees of them; gradients are Tensors in the same
+    structure. `fun` gets Tensors for the differentiated arguments. The gradient with respect to a
+    complex argument is dL/dRe + i dL/dIm, the direction in which L rises. Nests in itself and in
     every other transformation.
 
-    Raises `ShapeError` where the value is no single number, `DtypeError` for an argument or a
-    value that has no derivative; warns with `LostGradientWarning` where the derivative is zero
-    because a tensor left the library (`float`, `.numpy()`).
+    Raises `ShapeError` if the value is not a single number, `DtypeError` for an argument or a
+    value without derivative; warns with `LostGradientWarning` if the derivative is zero because a
+    tensor left the library (`float`, `.numpy()`).
 
     >>> import pullback as pb
     >>> pb.grad(pb.tanh)(0.0)
@@ -106,15 +107,15 @@ def vjp(
     fun: Callable[..., Any], *primals: Any, has_aux: bool = False, unconnected: str = "zero",
     conjugate: bool = True,
 ) -> Any:
-    """The value of `fun(*primals)`, and the function that pulls a cotangent back.
+    """Returns the value of `fun(*primals)` and its pullback, the function that computes VJPs.
 
-    It takes a cotangent in the structure of the value, and answers with a tuple of one for each
-    primal. It may be called any number of times, and mapped with `vmap`: a Jacobian is the
-    pullback of a basis. With has_aux, fun returns (value, aux), and so does this, at the end. It
-    is the adjoint, g ↦ g f′(z)* for complex numbers; with conjugate=False, as in JAX, the
-    transpose, g ↦ g f′(z).
+    The pullback takes a cotangent in the structure of the value, and returns a tuple with one
+    gradient per primal. It can be called any number of times, and mapped with `vmap`: the pullback
+    of a basis is the Jacobian. With has_aux=True, fun returns (value, aux), and vjp returns
+    (value, pullback, aux). For complex numbers the pullback is the adjoint, g ↦ g f′(z)*; with
+    conjugate=False, as in JAX, it is the transpose, g ↦ g f′(z).
 
-    Raises `ArgumentError` for a cotangent in another structure, `RuleError` for one of another
+    Raises `ArgumentError` for a cotangent with another structure, `RuleError` for one with another
     shape.
 
     >>> import pullback as pb
@@ -142,12 +143,12 @@ def jacrev(
     holomorphic: bool = False, allow_int: bool = False, *, unconnected: str = "zero",
     chunk_size: int | None = None, conjugate: bool = True,
 ) -> Callable[..., Any]:
-    """A function that answers with the Jacobian of `fun`, by one batched pull.
+    """Returns a function that computes the Jacobian of `fun` in one batched backward pass.
 
-    For a value of shape s and an argument of shape r it has shape (*s, *r); for structures, the
-    value's structure with the argument's in each place. Cheaper than `jacfwd` where the value has
-    fewer entries than the argument. `chunk_size` pulls so many rows at a time, for less memory;
-    the other arguments are `grad`'s.
+    For a value of shape s and an argument of shape r, the Jacobian has shape (*s, *r); for pytrees,
+    it has the argument's structure at each leaf of the value's structure. Cheaper than `jacfwd` if
+    the value has fewer entries than the argument. `chunk_size` rows are computed at a time, to save
+    memory; the other arguments are the same as for `grad`.
 
     >>> import pullback as pb
     >>> pb.jacrev(lambda x: x * x)(pb.tensor([1.0, 2.0]))
@@ -164,7 +165,7 @@ def jacrev(
         trace = Trace("jacrev", fun, args, keywords, wanted, has_aux=has_aux, allow=allow)
         if all(x is None for x in trace.leaves):
             raise ArgumentError(
-                trace.who, "an argument with an array in it", "none",
+                trace.who, "an argument that holds an array", "none",
                 "choose other arguments with argnums",
             )
         for out in trace.outs:
@@ -199,9 +200,9 @@ def jacrev(
 
 
 def bases(tensors: list[Any]) -> list[Tensor]:
-    """For tensors of n entries in all, n vectors of the space of them all, the unit vectors.
+    """The unit vectors of the space of all tensors together, which has n dimensions.
 
-    An array each, with a leading axis of length n.
+    One array per tensor, with a leading axis of length n.
     """
     total = sum(math.prod(t.shape) for t in tensors)
     made, start = [], 0

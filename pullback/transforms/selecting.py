@@ -1,4 +1,4 @@
-"""`safe_where`: two functions, each evaluated only where it is selected."""
+"""`safe_where`: evaluates each of two functions only for the entries that select it."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ Branch = Callable[..., Any]
 
 
 def safe_where(condition: Any, f: Any, g: Any, *operands: Any) -> Any:
-    """f(*operands) where the condition holds, g(*operands) elsewhere; each sees nothing else.
+    """Returns f(*operands) where the condition holds, else g(*operands); its gradient has no NaN.
 
     condition  booleans
-    f, g       functions of as many arrays as there are operands; or a number, or an array. With a
-               condition of one entry they are any functions of the operands, and the one that is
-               selected is called. With more entries they are elementwise: they are handed the
-               selected entries of the operands, in a row of shape (k,), and are not called for none
-    operands   arrays or Tensors, broadcast with each other and with a condition of several entries
+    f, g       functions with one argument per operand; or a number, or an array. With a condition
+               of one entry they can be any functions of the operands; only the selected one is
+               called. With more entries they must be elementwise: they get the selected entries of
+               the operands, as arrays of shape (k,), and are not called if there are none
+    operands   arrays or Tensors; they broadcast with each other and with the condition
 
-    The result has the broadcast shape, and the dtype that `where` would give it. `where(x > 0,
-    log(x), 0)` computes the logarithm everywhere, and the infinite slope of what is not selected
-    meets a zero: NaN in most libraries. Here it is never computed. In a `vmap`, a condition of one
-    entry an example selects examples: `safe_where(any(row != 0), norm, 0.0, row)`. Where the
-    condition is not known yet (while JAX or `function` traces), f sees the selected entries and, in
-    place of the others, one of those.
+    The result has the broadcast shape, and the dtype of `where`. `where(x > 0, log(x), 0)` computes
+    the logarithm everywhere, so that the backward pass multiplies zero by the infinite slope of
+    entries that were not selected: NaN in most libraries. safe_where never computes these. In a
+    `vmap`, a condition with one entry per example selects whole examples:
+    `safe_where(any(row != 0), norm, 0.0, row)`. If the condition is not known yet (inside a JAX or
+    `function` trace), f gets all entries, with a selected one in place of each other entry.
 
-    What f and g close over is not selected: pass it as an operand. Raises `ArgumentTypeError` for a
-    condition that is not boolean, `ShapeError` where f or g is not elementwise, `SymbolError` for
-    a condition of one entry that is not known yet.
+    Tensors that f and g close over are not selected: pass them as operands. Raises
+    `ArgumentTypeError` for a condition that is not boolean, `ShapeError` if f or g is not
+    elementwise, `SymbolError` for a condition of one entry that is not known yet.
 
-    The problem, and the cure by two `where`s: JAX's frequently asked questions.
+    The problem, and the solution with two `where`s: JAX's frequently asked questions.
 
     >>> import pullback as pb
     >>> x = pb.tensor([4.0, 0.0, -1.0])
@@ -57,7 +57,7 @@ def safe_where(condition: Any, f: Any, g: Any, *operands: Any) -> Any:
     if not given:
         raise ArgumentTypeError(
             "safe_where", "at least one operand", "none",
-            "pass what f and g compute from: safe_where(x > 0, f, g, x)",
+            "pass the inputs of f and g as operands: safe_where(x > 0, f, g, x)",
         )
     one = len(test.shape) == 0
     count = len(given)
@@ -72,7 +72,7 @@ def safe_where(condition: Any, f: Any, g: Any, *operands: Any) -> Any:
 
 
 def _selected(test: Tensor, f: Branch, g: Branch, given: list[Tensor], one: bool) -> Any:
-    """The same for a condition of several entries, or of one an example."""
+    """safe_where for a condition with several entries, or with one entry per example."""
     hidden: list[tuple[int, int]] = []
     while test._data.__class__ is Batched:
         tag, size = test._data.tag, test._data.value.shape[0]
@@ -81,7 +81,7 @@ def _selected(test: Tensor, f: Branch, g: Branch, given: list[Tensor], one: bool
     lead = tuple(size for _, size in reversed(hidden)) if one else test.shape
     if one and not hidden:
         raise SymbolError(
-            "argument `condition` of safe_where", "booleans that are known, or one for each entry",
+            "argument `condition` of safe_where", "known booleans, or one boolean per entry",
             "one that is known only when the graph runs", "use pullback.graphs.cond there",
         )
     mask = known(test._data)
@@ -103,7 +103,7 @@ def _selected(test: Tensor, f: Branch, g: Branch, given: list[Tensor], one: bool
 
 
 def _gathered(mask: Any, f: Branch, g: Branch, rows: list[Tensor], one: bool) -> Any:
-    """Each function on its rows, and the results in their places."""
+    """Calls each function on its rows, and puts the results in their places."""
     where = [numpy.flatnonzero(mask), numpy.flatnonzero(~mask)]
     parts = [
         _answer(branch, [_take(x, index) for x in rows], name, None if one else (len(index),))
@@ -119,7 +119,7 @@ def _gathered(mask: Any, f: Branch, g: Branch, rows: list[Tensor], one: bool) ->
 
 
 def _substituted(test: Any, f: Branch, g: Branch, rows: list[Tensor], shape: Any) -> Any:
-    """Both functions on all rows, those that are not selected replaced by one that is."""
+    """Calls both functions on all rows, with each unselected row replaced by a selected one."""
     count = len(test.shape)
 
     def only(test: Any) -> list[Any]:
@@ -135,7 +135,7 @@ def _substituted(test: Any, f: Branch, g: Branch, rows: list[Tensor], shape: Any
 
 
 def _beside(rows: Any, shape: tuple[int, ...]) -> Any:
-    """Rows with as many further axes as a shape has, so that they broadcast with rows of it."""
+    """Appends axes to rows, so that they broadcast with rows of this shape."""
     missing = len(shape) - len(rows.shape) + 1
     if missing <= 0:
         return rows
@@ -143,7 +143,7 @@ def _beside(rows: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _answer(branch: Branch, rows: list[Any], name: str, shape: Any) -> Any:
-    """What a function gives for rows; of this shape, unless that is None."""
+    """The result of a function for rows; checks its shape unless `shape` is None."""
     out = branch(*rows)
     if shape is not None and tuple(out.shape) != tuple(shape):
         raise ShapeError(
@@ -155,7 +155,7 @@ def _answer(branch: Branch, rows: list[Any], name: str, shape: Any) -> Any:
 
 
 def _branch(value: Any, own: slice, place: int, one: bool) -> Branch:
-    """A function of all operands: of its own, or the one in a place, or the same number always."""
+    """A function of all operands: a slice of them, one of them, or a constant."""
     if _is_array(value):
         return lambda *xs: xs[place]
     if isinstance(value, SCALARS):
@@ -169,7 +169,7 @@ def _branch(value: Any, own: slice, place: int, one: bool) -> Branch:
 
 
 def _constant(value: Any, x: Any, one: bool) -> Any:
-    """A number, of the shape () where whole arrays are selected, else of an operand's."""
+    """A number of shape () if whole arrays are selected, else of an operand's shape."""
     if not one:
         return OPS["zeros_like"](x) + value
     like = x._data

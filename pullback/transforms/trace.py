@@ -1,4 +1,4 @@
-"""One call of a function on leaves of its own, to be differentiated: what `grad`, `vjp` share."""
+"""`Trace`: one call of a function on new leaves, to be differentiated; for `grad`, `vjp`, …"""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from ..trees import Present, Rebuild, flatten, leaves, mapped
 Argnums = int | Sequence[int]
 END: Final = math.inf
 _inside: ContextVar[bool] = ContextVar("pullback_inside", default=False)
-"""Whether the function of a transformation is running."""
+"""Whether the function of a transformation is currently running."""
 
 
 class Trace:
-    """A function's outputs and the nodes of the arguments that it is differentiated in.
+    """A function's outputs, and the nodes of its differentiated arguments.
 
     who      the transformation, for errors
-    places   positions of the arguments that are differentiated
-    allow    what the differentiated arguments may be beside real: "complex", "int", both or ""
-    level    that of the arguments' nodes
+    places   positions of the differentiated arguments
+    allow    kinds of differentiated arguments beside real ones: "complex", "int", both or ""
+    level    the level of the arguments' nodes
     """
 
     def __init__(
@@ -50,8 +50,8 @@ class Trace:
     ) -> None:
         self.level = level
         self.who = f"{who} of `{getattr(fun, '__name__', 'a function')}`"
-        self.leaves: list[Any] = []  # a tensor for each number or array; integers have no node
-        self.given: list[tuple[int, Rebuild]] = []  # for each place: how many leaves, their tree
+        self.leaves: list[Any] = []  # one tensor per number or array; integers have no node
+        self.given: list[tuple[int, Rebuild]] = []  # per place: number of leaves, their tree
         seen = list(args)
         for place in places:
             flat, rebuild = flatten(args[place])
@@ -88,7 +88,7 @@ class Trace:
         if not (isinstance(x, (Tensor, *SCALARS)) or is_array(x)):
             raise ArgumentTypeError(
                 who, "numbers, arrays and Tensors, in any nesting", f"a {type(x).__name__}",
-                "differentiate in other arguments (argnums), or close over this one",
+                "differentiate other arguments (argnums), or close over this one",
             )
         x = x if isinstance(x, Tensor) else Tensor(x)
         if not is_inexact(x._data):
@@ -107,15 +107,15 @@ class Trace:
 
     @property
     def nodes(self) -> list[Node | None]:
-        """The node of each leaf; None where there is no derivative."""
+        """The node of each leaf; None for leaves without derivative."""
         return [x._node if isinstance(x, Tensor) else None for x in self.leaves]
 
     def is_outer(self) -> bool:
-        """Whether somebody outside may pull through what comes out, at this moment."""
+        """Whether an outer tape or transformation can differentiate the outputs now."""
         return self.leads_out(o._node for o in self.outs)
 
     def leads_out(self, nodes: Iterable[Node | None]) -> bool:
-        """Whether nodes of this call have a history that begins before it, and is recorded now."""
+        """Whether nodes of this call have a recorded history from before the call."""
         level = _state.state().mode & ~_state.SPECIAL
         own = set(self.nodes)
         ends = reached_ends({n: None for n in nodes if n is not None}, [(self.start, END)])
@@ -125,14 +125,14 @@ class Trace:
         )
 
     def _reads_more(self, level: int) -> bool:
-        """Whether a rule may read what another transformation or a tape around this one follows."""
+        """Whether a rule may read a value that an outer transformation or tape differentiates."""
         if not _inside.get() and level < _state.ALL:
             return False
         roots = {o._node: None for o in self.outs if o._node is not None}
         return reads_more(roots, [(self.start, END)])
 
     def released(self, outer: bool | None = None) -> list[Any]:
-        """The outputs, without the history that ends at leaves of this call only."""
+        """The outputs, without history that ends at this call's leaves only."""
         outer = self.is_outer() if outer is None else outer
         return [o if outer else released(o) for o in self.outs]
 
@@ -142,9 +142,9 @@ class Trace:
     ) -> list[Any]:
         """The cotangent of each leaf, as Tensors.
 
-        cotangents  one an output (None for zero), checked
-        plain       transposes, not adjoints: no conjugation
-        outer       what `is_outer` says, where it is known
+        cotangents  one per output (None for zero), already checked
+        plain       True for the transpose instead of the adjoint: no conjugation
+        outer       the value of `is_outer`, if known
         """
         roots: dict[Node, Any] = {}
         now = _state.state()
@@ -179,7 +179,7 @@ class Trace:
         self, roots: dict[Node, Any], wanted: list[Node], record: bool, outer: bool
     ) -> dict[Node, Any]:
         spans = [(self.start, END)]
-        # Where only tangents are wanted of what is computed here, no history is.
+        # If only tangents of these values are needed, no history is recorded.
         before = _state.state()
         if not outer:
             before = _state.change(enabled=False) if record else _state.pulling()
@@ -205,7 +205,7 @@ class Trace:
         departures.warn_of_lost(self.departures, missing, self.start, self.who)
 
     def cotangents(self, tree: Any) -> list[Any]:
-        """A cotangent for each output, out of the value's structure.
+        """Flattens a cotangent with the value's structure into one cotangent per output.
 
         Raises `ArgumentError` for another structure.
         """
@@ -213,13 +213,13 @@ class Trace:
         if found is None:
             raise ArgumentError(
                 f"cotangent of {self.who}",
-                f"a structure like the value's, of {len(self.outs)} leaves",
-                f"one of {len(leaves(tree))}",
+                f"a structure like the value's, with {len(self.outs)} leaves",
+                f"one with {len(leaves(tree))}",
             )
         return found
 
     def trees(self, answers: Sequence[Any]) -> list[Any]:
-        """A list of an answer each leaf, as a list of a tree each differentiated argument."""
+        """Rebuilds one tree per differentiated argument from one result per leaf."""
         rest, trees = list(answers), []
         for count, rebuild in self.given:
             trees.append(rebuild(rest[:count]))
@@ -242,7 +242,7 @@ def _zeros(data: Any) -> Any:
 def as_output(value: Any, who: str) -> Any:
     """An output as a Tensor.
 
-    Raises `ArgumentTypeError` for what is no number or array.
+    Raises `ArgumentTypeError` unless it is a number, an array or a Tensor.
     """
     if isinstance(value, Tensor):
         return value if not value._assignable else wrap(value._out, value._data, value._node)
@@ -255,9 +255,9 @@ def as_output(value: Any, who: str) -> Any:
 
 
 def places(argnums: Argnums, count: int, who: str) -> tuple[list[int], bool]:
-    """The positions that `argnums` names, counted from the front, and whether it was a sequence.
+    """The non-negative positions in `argnums`, and whether `argnums` was a sequence.
 
-    Raises `PositionError` for an argument that is not there, `ArgumentError` for one named twice.
+    Raises `PositionError` for an argument that does not exist, `ArgumentError` for a duplicate.
     """
     single = not isinstance(argnums, (tuple, list))
     wanted: list[Any] = list(argnums) if isinstance(argnums, (tuple, list)) else [argnums]
@@ -269,7 +269,7 @@ def places(argnums: Argnums, count: int, who: str) -> tuple[list[int], bool]:
         if not -count <= int(i) < count:
             raise PositionError(
                 f"argument `argnums` of {who}", f"a position among {count} positional arguments",
-                str(i), "pass the arguments that are differentiated by position",
+                str(i), "pass the differentiated arguments by position",
             )
     found = [int(i) % count for i in wanted]
     if len(set(found)) < len(found):
@@ -280,15 +280,15 @@ def places(argnums: Argnums, count: int, who: str) -> tuple[list[int], bool]:
 
 
 def scalar(trace: Trace, *, holomorphic: bool) -> Any:
-    """The one output of a trace.
+    """The only output of a trace.
 
-    Raises `ShapeError` unless it is one number, `DtypeError` unless it is real (complex, for
+    Raises `ShapeError` unless it is one number; `DtypeError` unless it is real (or complex, if
     `holomorphic`).
     """
     if len(trace.outs) != 1:
         raise ArgumentTypeError(
             trace.who, "a function that returns one number", f"{len(trace.outs)} values",
-            "return (value, the rest) with has_aux=True, or use jacrev",
+            "return (value, other results) with has_aux=True, or use jacrev",
         )
     out = trace.outs[0]
     if out.shape != ():
@@ -301,7 +301,7 @@ def scalar(trace: Trace, *, holomorphic: bool) -> Any:
 
 
 def check_kind(trace: Trace, out: Any, *, holomorphic: bool) -> None:
-    """Raise a `DtypeError` unless an output is real, or complex for `holomorphic`."""
+    """Raises `DtypeError` unless an output is real, or complex if `holomorphic`."""
     if holomorphic != is_complex(out) or not is_inexact(out._data):
         raise DtypeError(
             f"result of {trace.who}",
@@ -313,13 +313,13 @@ def check_kind(trace: Trace, out: Any, *, holomorphic: bool) -> None:
 
 
 def check_callable(fun: Any, who: str) -> None:
-    """Raise an `ArgumentTypeError` for what is no function."""
+    """Raises `ArgumentTypeError` unless `fun` is callable."""
     if not callable(fun):
         raise ArgumentTypeError(who, "a function", f"a {type(fun).__name__}")
 
 
 def check_unconnected(unconnected: str, who: str) -> None:
-    """Raise an `ArgumentError` unless it is "zero" or "error"."""
+    """Raises `ArgumentError` unless it is "zero" or "error"."""
     if unconnected not in ("zero", "error"):
         raise ArgumentError(
             f"argument `unconnected` of {who}", "'zero' or 'error'", repr(unconnected)

@@ -80,7 +80,7 @@ def test_a_rule_that_cannot_be_marked_is_compared() -> None:
             return pb.sin(x)
 
     assert {k.status for k in found(f, X).values()} == {"passed"}
-    assert "without a mark" in found(f, X)["tape"].reason
+    assert "no mark is visible" in found(f, X)["tape"].reason
 
 
 def test_arguments_by_keyword() -> None:

@@ -28,8 +28,9 @@ def test_text_begins_with_the_mistake_and_has_each_law(wrong: Report) -> None:
     text = str(wrong)
     assert not wrong
     head, first, table = text.split("\n\n")
-    assert head == "a<b>: a mistake, 4 of 24 laws broken"
-    assert first.startswith("[vjp] gradient of `a<b>` in argument 0, for a cotangent of [0.516401]")
+    assert head == "a<b>: 1 mistake, 4 of 24 laws broken"
+    assert first.startswith(
+        "[vjp] gradient of `a<b>` w.r.t. argument 0, for a cotangent of [0.516401]")
     for part in ("expected:", "got:", "fix:      it is 0.5 times", "input:    array([1.])",
                  "difference", "also failed: jvp, dtypes, edges"):
         assert part in first
@@ -52,7 +53,7 @@ def test_laws_that_do_not_apply_say_why(wrong: Report) -> None:
 
 def test_what_a_tangent_is_made_of(wrong: Report) -> None:
     told = next(f for f in wrong.failures if f.law == "jvp")
-    assert "made of its rule for gradients" in told.who
+    assert "derived from its VJP rule by transposition" in told.who
 
 
 def both_wrong() -> Any:
@@ -87,7 +88,7 @@ def test_nothing_to_check_is_said() -> None:
     assert str(check(pb.argmax, pb.ones(3))).startswith("argmax: nothing was checked")
     assert "no argument is a real" in str(check(pb.argmax, 3))
     jumps = check(lambda x: pb.where(x == x, pb.log(x), 0.0), pb.tensor([1.0, -1.0]))
-    assert "not compared with differences" in str(jumps)
+    assert "not compared with finite differences" in str(jumps)
 
 
 def test_an_error_is_told_once() -> None:
@@ -100,7 +101,7 @@ def test_an_error_is_told_once() -> None:
 
     text = str(check(planted, pb.ones(2)))
     assert text.count("nothing comes out") <= 3
-    assert "a mistake" in text
+    assert ": 1 mistake, " in text
     assert text.split("\n\n")[1].startswith("[vjp]")
 
 

@@ -210,7 +210,7 @@ SMALL = ["--epochs", "1", "--at-least", "0", "--quiet", "--out", "curves.png"]
 
 CALLS: list[tuple[list[str], int, str]] = [
     (["--version"], 0, f"^pullback {re.escape(pb.__version__)}$"),
-    (["check", "pullback:tanh", "--arg", "f64[3,4]"], 0, "nothing is wrong"),
+    (["check", "pullback:tanh", "--arg", "f64[3,4]"], 0, "no mistake found"),
     (["check", "layers.py:wrong", "--arg", "f64[3]", "--save", "report.html"], 1, "0.5 times"),
     (["explain", "script.py"], 1, "cause: +flat"),
     (["draw", "pullback:softmax", "--arg", "f64[3,4]", "--out", "softmax.html"], 0, "softmax.html"),

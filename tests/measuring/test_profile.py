@@ -89,7 +89,7 @@ def test_hand_written_gradients_and_second_runs_have_names() -> None:
     assert rows["exp"].calls == 1
     assert rows["exp"].nested >= 2  # the second run, and its step
     assert rows["sin"].nested == 1
-    assert "hand-written: doubled" in str(seen)
+    assert "custom gradients: doubled" in str(seen)
 
 
 def test_second_derivatives() -> None:
@@ -172,7 +172,7 @@ def test_a_traced_function_is_one_call_and_one_step() -> None:
     (line,) = [e.line for e in calls if e.kind == "program"]
     assert line.startswith(__file__)
     assert "one call" in str(seen)
-    assert "hand-written" not in str(seen)
+    assert "custom gradients" not in str(seen)
     with profile() as plain:
         f(pb.ones(4))
     assert named(plain)["function f"].bytes == 8

@@ -59,7 +59,7 @@ def test_the_bytes_are_those_of_the_owners_in_what_was_saved(row: Row) -> None:
         k.bytes for k in found.arrays if k.role.startswith("attribute") and "[" in k.role)
     assert found.total - in_sequences == sum(sizes.values()) - held
     assert found.shared == held
-    assert not any("asked for it" in k.reason for k in found.arrays)
+    assert not any("saved by keep_values()" in k.reason for k in found.arrays)
 
 
 def test_random_programs_against_counts_by_hand() -> None:
@@ -99,7 +99,7 @@ def test_the_reasons_name_the_rules_that_read() -> None:
     assert by_role["matmul", "input `x1`"].owner == "an input"
     with pb.keep_values():
         y = pb.exp(x) + 1
-    assert any("asked for it" in k.reason for k in residuals(y).arrays)
+    assert any("saved by keep_values()" in k.reason for k in residuals(y).arrays)
 
 
 def test_constants_that_no_rule_reads_are_weak() -> None:
@@ -164,7 +164,7 @@ def test_tensors_of_graphs_keep_values_that_have_no_bytes() -> None:
         assert (found.total, found.shared, found.rows) == (0, 24, [])
         assert found.symbols == 2  # what exp gave, read by exp and by the product
         assert found.arrays[0].owner == "variable 'v'"
-        assert "keeps no array, by 3 operations of a graph, before it is run" in str(found)
+        assert "keeps no array, for 3 operations of a graph that has not run" in str(found)
         assert "2 values, without bytes until it runs" in str(found)
         assert "not tracked" in str(residuals(x))
 

@@ -300,4 +300,4 @@ def test_activations_of_one_module_are_told_apart():
     assert seen.history["dead/relu"][0] == 0.5
     assert seen.history["dead/relu (2)"][0] == 1.0
     assert seen.history["dead"][0] == 0.75
-    assert "dead: nothing goes through" in str(seen.table())
+    assert "dead: all units are zero" in str(seen.table())

@@ -178,7 +178,7 @@ def test_an_assignment_in_between_is_an_error() -> None:
     with pb.GradientTape() as tape:
         y = pb.checkpoint(lambda x: v * x)(pb.tensor(3.0))
     v.assign(5.0)
-    with pytest.raises(pb.errors.InplaceError, match="assigned or written since"):
+    with pytest.raises(pb.errors.InplaceError, match="assigned or modified since"):
         tape.gradient(y, v)
 
 
@@ -186,7 +186,7 @@ def test_another_tensor_in_the_second_run_is_an_error() -> None:
     weights = [pb.tensor(2.0, requires_grad=True), pb.tensor(3.0, requires_grad=True)]
     f = pb.checkpoint(lambda x: weights.pop() * x)
     y = f(pb.tensor(1.0))
-    with pytest.raises(pb.errors.CaptureError, match="another tracked tensor"):
+    with pytest.raises(pb.errors.CaptureError, match="a new captured tensor"):
         y.backward()
 
 

@@ -1,4 +1,4 @@
-"""Traps: what goes wrong with gradients that people write by hand, one file a family."""
+"""Traps: common mistakes in custom gradients, one file per family."""
 
 from . import capturing as capturing
 from . import cotangents as cotangents

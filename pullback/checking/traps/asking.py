@@ -1,4 +1,4 @@
-"""The ways to ask for a gradient: each a function of a loss, the subject and a point."""
+"""The ways to compute a gradient: each a function of a loss, the subject and a point."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Ask = Callable[["Loss", Subject, list[Any]], list[Any]]
 
 
 class NotAskedError(PullbackError):
-    """This way is not tried for this function."""
+    """Raised to skip a way that does not suit this function."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__("a path", "one that can be asked", reason)
+        super().__init__("a path", "one that suits the function", reason)
         self.reason = reason
 
 
 class Loss:
     """The product of a subject's outputs with fixed cotangents (raw arrays): a real number.
 
-    call   what is called in the subject's place, with its arguments
+    call   called in place of the subject, with its arguments
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Loss:
         self.call = subject.f if call is None else call
 
     def __call__(self, *xs: Any) -> Any:
-        """The number, at these in the differentiated places."""
+        """The loss for these differentiated leaves."""
         made = [o for o in self.subject.run(self.call, xs) if is_inexact(raw(o))]
         whole: Any = 0.0
         for o, c in zip(made, self.cotangents, strict=True):
@@ -105,7 +105,7 @@ def _traced(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
 
 
 def _mapped(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
-    """As the second of two examples; as the only one, where numbers are drawn for each."""
+    """`vmap` of `grad`: as the second of two examples, or as the only one if f draws numbers."""
     beside = [] if _draws(loss, subject, point) else [subject.near(point, subject.rng(81))]
     several = [
         Tensor(like(x, numpy.stack([numpy_of(y) for y in (*others, x)])))
@@ -114,12 +114,12 @@ def _mapped(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
     values, found = vmap(value_and_grad(loss, argnums=tuple(range(len(point)))))(*several)
     wanted, seen = (numpy_of(raw(v)) for v in (loss(*subject.tensors(point)), values[-1]))
     if beside and not agree([wanted], [seen]):
-        raise ValueError(f"the value itself is another one: {seen:.6g}, not {wanted:.6g}")
+        raise ValueError(f"the value itself differs: {seen:.6g}, not {wanted:.6g}")
     return numbers([g[-1] for g in found])
 
 
 def _draws(loss: Any, subject: Subject, point: list[Any]) -> bool:
-    """Whether the value is another one with other random numbers."""
+    """Whether the value changes with the random seed."""
     values = []
     for seed in (0, 1):
         with steady(seed):
@@ -128,9 +128,9 @@ def _draws(loss: Any, subject: Subject, point: list[Any]) -> bool:
 
 
 def _forward(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
-    """By one tangent an entry; of small real arguments."""
+    """By one tangent per entry, for small real arguments."""
     if any(x.size > 32 or x.dtype.kind == "c" for x in map(numpy_of, point)):
-        raise NotAskedError("tangents are tried one by one, for few real entries")
+        raise NotAskedError("forward mode is tried for few real entries only")
     found = []
     for i, x in enumerate(map(numpy_of, point)):
         slopes = numpy.zeros_like(x)
@@ -144,7 +144,7 @@ def _forward(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
 
 
 def _by_keyword(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
-    """With every argument given by its name."""
+    """With every argument passed by name."""
     try:
         signature = inspect.signature(subject.f)
     except (TypeError, ValueError):
@@ -159,12 +159,12 @@ def _by_keyword(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
 
     try:
         return eager(Loss(subject, loss.cotangents, call), subject, point)
-    except ArgumentError as error:  # it says that these have no gradient
+    except ArgumentError as error:  # these arguments have no gradient
         raise NotAskedError(error.got) from None
 
 
 def _in_graph(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
-    """Placeholders, `gradients` and a session, as in TensorFlow 1, which is fed NumPy's arrays."""
+    """Placeholders, `gradients` and a session, as in TensorFlow 1, fed with NumPy arrays."""
     arrays = [numpy_of(x) for x in point]
     own = loss
     if not all(isinstance(x, numpy.ndarray) for x in point):
@@ -177,13 +177,13 @@ def _in_graph(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
 
 
 def _compiled(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
-    """Inside `jax.jit`, where a call is quick, in a program that has imported JAX."""
-    if "jax" not in sys.modules:  # which takes seconds, and memory of a GPU
+    """Inside `jax.jit`, if a call is fast and the program has imported JAX."""
+    if "jax" not in sys.modules:  # importing it takes seconds, and memory of a GPU
         raise NotAskedError("JAX is not imported")
     start = time.perf_counter()
     eager(loss, subject, point)
     if time.perf_counter() - start > _QUICK or sum(numpy_of(x).size for x in point) > _FEW:
-        raise NotAskedError("compiling is tried for small, quick functions")
+        raise NotAskedError("jax.jit is tried for small, fast functions only")
     import jax
 
     with jax.enable_x64(True):
@@ -199,12 +199,12 @@ _QUICK, _FEW = 0.02, 1000
 
 
 def _loss_of(arrays: list[Any], cotangents: list[Any], subject: Subject, library: str) -> Loss:
-    """The same loss of another library's arrays, if the function takes these."""
+    """The same loss with another library's arrays, if the function accepts these."""
     own = Loss(subject, cotangents)
     try:
         own(*map(Tensor, arrays))
-    except Exception:  # whatever it is, it refuses
-        raise NotAskedError(f"it does not take {library}'s arrays") from None
+    except Exception:  # any error means that the function rejects them
+        raise NotAskedError(f"it does not accept {library}'s arrays") from None
     return own
 
 
@@ -214,4 +214,4 @@ PATHS: dict[str, Ask] = {
     "called by keyword": _by_keyword, "function (graph)": _traced,
     "gradients (graph)": _in_graph, "jax.jit": _compiled,
 }
-"""Name -> gradients of a loss at a point, asked for in that way."""
+"""Name -> function that computes the gradients of a loss at a point in this way."""

@@ -1,4 +1,4 @@
-"""Tracked tensors that a function closes over: their gradient must not be lost in silence."""
+"""Closed-over tracked tensors: their gradient must not be lost without an error."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .differing import along, inner, values_at
 from .holding import captures, held
 
 
-@law("captured", "a tracked tensor that is closed over, whose gradient is lost without a word")
+@law("captured", "a closed-over tracked tensor whose gradient is lost without an error")
 def captured(subject: Subject) -> Iterator[Finding]:
-    """A tensor that requires a gradient has the right one also where it is no argument."""
+    """A tensor with requires_grad gets the right gradient even if it is not an argument."""
     found = tracked(subject.f)
     if not found:
         yield not_applicable("it closes over no tracked tensor")
@@ -41,7 +41,7 @@ def captured(subject: Subject) -> Iterator[Finding]:
     known, error = attempted(ask)
     if error is not None:
         yield (passed if isinstance(error, CaptureError) else not_applicable)(
-            f"refused: {first_of(error)}")
+            f"raises: {first_of(error)}")
         return
     for t, g in zip(found, known[2], strict=True):
         yield _compared(subject, point, known[1], t, g)
@@ -64,16 +64,16 @@ def _compared(subject: Subject, point: list[Any], cotangents: Any, t: Tensor, g:
     if wanted is None or abs(seen - wanted) <= 1e-4 * max(1.0, abs(wanted)):
         return passed(f"a captured tensor of shape {t.shape}")
     return failed(
-        f"gradient of `{subject.name}` in a tensor of shape {t.shape} that it closes over",
+        f"gradient of `{subject.name}` w.r.t. a closed-over tensor of shape {t.shape}",
         f"{wanted:.6g} along a random direction", "None" if g is None else f"{seen:.6g}",
         "pass it as an argument", inputs=point, seen=None if g is None else in_words(raw(g)),
     )
 
 
 def tracked(f: Any) -> list[Tensor]:
-    """The tensors that require a gradient among what a function, and what it calls, refers to.
+    """The tensors with requires_grad that a function, or a function that it calls, refers to.
 
-    Of arrays whose memory NumPy sees, so that they can be varied.
+    Only tensors in memory that NumPy can change, so that they can be varied.
     """
     roots, seen = [f], set()
     for value in roots:

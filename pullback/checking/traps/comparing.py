@@ -1,4 +1,4 @@
-"""What the traps share: gradients with random numbers held still, and how they are compared."""
+"""Shared by the traps: gradients with fixed random numbers, and their comparison."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..words import in_words as in_words
 
 
 def fresh(subject: Subject) -> list[Any]:
-    """The point, contiguous, in memory of its own."""
-    return [x.copy() if isinstance(x, numpy.ndarray) else x for x in subject.point]  # C's order
+    """Contiguous copies of the point."""
+    return [x.copy() if isinstance(x, numpy.ndarray) else x for x in subject.point]  # C order
 
 
 class Run:
-    """A forward run at a point, which can be pulled through; random numbers are held still."""
+    """A forward pass at a point with fixed random numbers, ready for backward passes."""
 
     def __init__(self, subject: Subject, point: Sequence[Any]) -> None:
         self.outs, self._pull = subject.pulling(list(point))
@@ -29,19 +29,19 @@ class Run:
         return self.subject.cotangents(self.outs, self.subject.rng(salt))
 
     def pull(self, cotangents: Sequence[Any], seed: int = 1) -> list[Any]:
-        """The gradients as NumPy arrays; what the rules draw themselves is of a seed."""
+        """The gradients as NumPy arrays; `seed` is for random numbers drawn by the rules."""
         return [numpy_of(g) for g in self._pull(list(cotangents), seed)]
 
 
 def eps_of(*arrays: Any) -> float:
-    """The relative precision that results of these dtypes agree to: half of the digits."""
+    """The relative precision that results of these dtypes agree to: half of their digits."""
     kinds = [numpy.asarray(a).dtype for a in arrays]
     steps = [float(numpy.finfo(d).eps) for d in kinds if d.kind in "fc"]
     return float(max(steps, default=2.0**-52) ** 0.5)
 
 
 def agree(wanted: Sequence[Any], seen: Sequence[Any]) -> bool:
-    """Whether arrays are the same but for rounding, NaN where NaN is."""
+    """Whether arrays are equal up to rounding, with NaN in the same entries."""
     return all(_agree(w, s) for w, s in zip(wanted, seen, strict=True))
 
 
@@ -58,7 +58,7 @@ def _agree(wanted: Any, seen: Any) -> bool:
 
 
 def worst(wanted: Sequence[Any], seen: Sequence[Any]) -> tuple[Any, Any, float | None]:
-    """The first pair of arrays that differs, and by how much."""
+    """The first pair of arrays that differs, and their largest difference."""
     for w, s in zip(wanted, seen, strict=True):
         if not _agree(w, s):
             w, s = numpy_of(w), numpy_of(s)
@@ -69,7 +69,7 @@ def worst(wanted: Sequence[Any], seen: Sequence[Any]) -> tuple[Any, Any, float |
 
 
 def attempted(run: Callable[..., Any], *args: Any) -> tuple[Any, Exception | None]:
-    """What a function answers, or the error that it raises; NumPy's warnings are not shown."""
+    """A function's result, or the error that it raises; hides NumPy's warnings."""
     try:
         with numpy.errstate(all="ignore"):
             return run(*args), None

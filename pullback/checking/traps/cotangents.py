@@ -1,4 +1,4 @@
-"""Cotangents that are ignored, and cotangents of outputs that nobody uses."""
+"""Rules that ignore their cotangents, or fail when some outputs have no cotangent."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..subject import Subject, like, numpy_of
 from .comparing import Run, agree, attempted, first_of, fresh, in_words, worst
 
 
-@law("cotangent", "a rule that does not use its cotangent, or a gradient fixed in the forward")
+@law("cotangent", "a rule that ignores its cotangent, or a gradient fixed in the forward pass")
 def ignored(subject: Subject) -> Iterator[Finding]:
-    """A zero cotangent gives zero, and a scaled one another gradient."""
+    """A zero cotangent gives a zero gradient, and a scaled cotangent a scaled gradient."""
     run = Run(subject, fresh(subject))
     cotangents = run.cotangents()
     full = run.pull(cotangents)
@@ -38,9 +38,9 @@ def ignored(subject: Subject) -> Iterator[Finding]:
             yield passed(f"a cotangent of {name}")
 
 
-@law("unused outputs", "a rule that fails, or answers None, where only one of its outputs is used")
+@law("unused outputs", "a rule that fails, or returns None, if only one of its outputs is used")
 def unused(subject: Subject) -> Iterator[Finding]:
-    """The gradient of one output is the same with no cotangent of the others as with zeros."""
+    """A missing cotangent (None) and a cotangent of zeros give the same gradient."""
     run = Run(subject, fresh(subject))
     cotangents = run.cotangents()
     live = [i for i, c in enumerate(cotangents) if c is not None]
@@ -62,9 +62,9 @@ def unused(subject: Subject) -> Iterator[Finding]:
         else:
             w, s, gap = (None, None, None) if error is not None else worst(wanted, seen)
             yield failed(
-                who, "what zeros for the other outputs give" + (f", {in_words(w)}" if gap else ""),
+                who, "the gradient with zeros for the others" + (f", {in_words(w)}" if gap else ""),
                 first_of(error) if error is not None else in_words(s),
-                "take a cotangent of None for zeros", inputs=subject.point, wanted=w, seen=s,
+                "treat a cotangent of None as zeros", inputs=subject.point, wanted=w, seen=s,
             )
     whole, both = run.pull(cotangents), [sum(gs) for gs in zip(*parts, strict=True)]
     if agree(whole, both):
@@ -73,8 +73,8 @@ def unused(subject: Subject) -> Iterator[Finding]:
         w, s, gap = worst(both, whole)
         yield failed(
             f"gradient of all outputs of `{subject.name}`",
-            f"the sum of those of each output, {in_words(w)}", in_words(s),
-            "a cotangent of zeros says nothing about the other outputs", inputs=subject.point,
+            f"the sum of the gradients of each output, {in_words(w)}", in_words(s),
+            "use each output's cotangent, also if another one is zero", inputs=subject.point,
             wanted=w, seen=s, difference=gap,
         )
 

@@ -1,4 +1,4 @@
-"""What needs differences: lost inputs, missing conjugates, tensors that were saved untracked."""
+"""Laws that use differences: lost inputs, missing conjugates, values saved without history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEP = 1e-4
 
 
 def along(f: Callable[[float], float]) -> float | None:
-    """The derivative of f at 0; None where differences with two steps do not agree (a kink)."""
+    """The derivative of f at 0; None if differences with two steps disagree (a kink)."""
 
     def central(h: float) -> float:
         return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
@@ -37,7 +37,7 @@ def _both(run: Callable[[], tuple[float, float]]) -> tuple[tuple[float, float], 
 
 
 def inner(left: Sequence[Any], right: Sequence[Any]) -> float:
-    """Σ Re(a* b) over pairs of arrays, where there is a left one."""
+    """Σ Re(a* b) over pairs of arrays; skips pairs without a left one."""
     return float(sum(
         numpy.sum(numpy.real(numpy.conj(numpy_of(a)) * numpy_of(b)))
         for a, b in zip(left, right, strict=True) if a is not None
@@ -57,12 +57,12 @@ def _is_precise(point: Sequence[Any]) -> bool:
     return all(numpy_of(x).dtype.itemsize >= 8 and numpy_of(x).size for x in point)
 
 
-@law("lost input", "a rule that answers None, or zero, for an input on which the value depends")
+@law("lost input", "a rule that returns None, or zero, for an input that the value depends on")
 def lost(subject: Subject) -> Iterator[Finding]:
-    """Where the value changes with an input, the gradient in it is not zero."""
+    """If the value changes with an input, the gradient w.r.t. this input is not zero."""
     point = fresh(subject)
     if not _is_precise(point):
-        yield not_applicable("differences want float64")
+        yield not_applicable("finite differences need float64")
         return
     run = Run(subject, point)
     cotangents = run.cotangents(6)
@@ -75,8 +75,8 @@ def lost(subject: Subject) -> Iterator[Finding]:
             yield passed(f"the value does not depend on {subject.names[i]}")
         else:
             yield failed(
-                f"gradient of `{subject.name}` in {subject.names[i]}",
-                f"a gradient: along a random direction the value changes by {slope:.6g}",
+                f"gradient of `{subject.name}` w.r.t. {subject.names[i]}",
+                f"not zero: the value changes by {slope:.6g} along a random direction",
                 "None or zeros", "return a gradient for each argument", inputs=point,
             )
 
@@ -89,11 +89,11 @@ def _slope(
 
 @law("conjugate", "a complex gradient that lacks a conjugation, or has one too many")
 def conjugate(subject: Subject) -> Iterator[Finding]:
-    """Of a complex input the gradient is dL/dRe + i dL/dIm."""
+    """The gradient w.r.t. a complex input is dL/dRe + i dL/dIm."""
     point = fresh(subject)
     places = [i for i, x in enumerate(point) if numpy_of(x).dtype.kind == "c"]
     if not places or not _is_precise(point):
-        yield not_applicable("no complex input" if not places else "differences want complex128")
+        yield not_applicable("no complex input" if not places else "differences need complex128")
         return
     run = Run(subject, point)
     cotangents = run.cotangents(8)
@@ -107,20 +107,20 @@ def conjugate(subject: Subject) -> Iterator[Finding]:
                 yield passed(f"{subject.names[i]} along the {name} axis")
             else:
                 yield failed(
-                    f"gradient of `{subject.name}` in {subject.names[i]}, along the {name} axis",
+                    f"gradient of `{subject.name}` w.r.t. {subject.names[i]}, {name} axis",
                     f"{wanted:.8g}, by differences", f"{seen:.8g}",
-                    "in hand-written gradients multiply by conj(f'(z)); in rules of @op by f'(z)",
+                    "in custom gradients multiply by conj(f'(z)); in rules of @op by f'(z)",
                     inputs=point, difference=abs(seen - wanted),
                 )
 
 
-@law("untracked", "a value that was saved without its history: second derivatives lack a part")
+@law("untracked", "a value saved without its history, so that second derivatives lack a term")
 def untracked(subject: Subject) -> Iterator[Finding]:
-    """The derivative of the gradient, as recorded, is what differences of the gradient say."""
+    """The derivative of the recorded gradient agrees with differences of the gradient."""
     point = fresh(subject)
     if subject.order < 2 or not _is_precise(point):
-        yield not_applicable("second order is not asked for" if subject.order < 2
-                             else "differences want float64")
+        yield not_applicable("order=1: no second derivatives" if subject.order < 2
+                             else "finite differences need float64")
         return
     cotangents = Run(subject, point).cotangents(10)
     weights = [random_like(numpy_of(x), subject.rng(11 + i)) for i, x in enumerate(point)]
@@ -134,25 +134,25 @@ def untracked(subject: Subject) -> Iterator[Finding]:
             weights, Run(subject, _moved(point, i, t * d)).pull(cotangents)))
         seen = inner([g], [d])
         if wanted is None or abs(seen - wanted) <= 1e-4 * max(1.0, abs(wanted)):
-            yield passed(f"second derivative in {subject.names[i]}")
+            yield passed(f"second derivative w.r.t. {subject.names[i]}")
         else:
             yield failed(
-                f"second derivative of `{subject.name}` in {subject.names[i]}",
+                f"second derivative of `{subject.name}` w.r.t. {subject.names[i]}",
                 f"{wanted:.8g}, by differences of the gradient", f"{seen:.8g}",
-                "save inputs and outputs, or compute in the rule what it needs of them; not "
-                "NumPy's arrays, nor tensors without history", inputs=point,
+                "save inputs and outputs, or compute in the rule from them; do not save "
+                "NumPy arrays or tensors without history", inputs=point,
                 difference=abs(seen - wanted),
             )
 
 
 def _refused(subject: Subject, error: Exception) -> Finding:
-    """A second derivative that raises: said beforehand, or because of what forward saved."""
+    """The finding for a second derivative that raises, by declaration or by mistake."""
     if isinstance(error, NotDifferentiableError) and "made inside forward" in str(error):
         return failed(
-            f"second derivative of `{subject.name}`", f"one, as order=2 says: {error.expected}",
+            f"second derivative of `{subject.name}`", f"one, for order=2: {error.expected}",
             error.got, f"{error.fix}; or check with order=1", inputs=subject.point,
         )
-    return not_applicable(f"refused: {first_of(error)}")
+    return not_applicable(f"raises: {first_of(error)}")
 
 
 def _second(

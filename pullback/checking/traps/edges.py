@@ -20,18 +20,18 @@ VALUES = {
     "a large number": 1e30, "a huge number": 1e300, "-inf": -numpy.inf, "inf": numpy.inf,
 }
 _KINKS = ("0", "-0", "a tie")
-_MOST = 1e3  # differences of larger numbers tell nothing of functions that go up and down
+_MOST = 1e3  # differences at larger numbers say nothing about oscillating functions
 _SLACK = 1e-3
 Direction = list[Any]
-"""An array for each argument: 1 in the entries that move together, else 0."""
+"""One array per argument: 1 in the entries that move together, else 0."""
 
 
 @law("edges", "a gradient that is NaN or wrong at 0, -0, ties, infinities, tiny or huge numbers")
 def edges(subject: Subject) -> Iterator[Finding]:
-    """At edges the gradient is finite where slopes are, and at kinks lies between them."""
+    """At edges the gradient is finite if the slopes are; at kinks it lies between the slopes."""
     point = fresh(subject)
     if not all(numpy_of(x).dtype.name == "float64" for x in point):
-        yield not_applicable("edges are tried in float64")
+        yield not_applicable("edges are tried in float64 only")
         return
     for i, x in enumerate(point):
         if numpy_of(x).size:
@@ -43,7 +43,7 @@ def edges(subject: Subject) -> Iterator[Finding]:
 
 
 def _of_argument(subject: Subject, point: Sequence[Any], i: int) -> Iterator[Finding]:
-    """Edges in the first entry of an argument; kinks in all of them, and in a pair, too."""
+    """Edges in the first entry of an argument; kinks also in all entries, and in a pair."""
     values = numpy_of(point[i])
     first, every = _entries(point, i, [0]), _entries(point, i, slice(None))
     for name, edge in VALUES.items():
@@ -67,7 +67,7 @@ def _with(point: Sequence[Any], i: int, values: Any) -> list[Any]:
 
 
 def _entries(point: Sequence[Any], i: int, flat: Any, more: Direction | None = None) -> Direction:
-    """The direction that moves some entries of argument i, and those of another direction."""
+    """The direction that moves some entries of argument i, added to another direction."""
     made = [numpy.zeros(numpy_of(x).shape) for x in point] if more is None else more
     made = [numpy.array(d) for d in made]
     made[i].reshape(-1)[flat] = 1.0
@@ -75,7 +75,7 @@ def _entries(point: Sequence[Any], i: int, flat: Any, more: Direction | None = N
 
 
 def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
-    """The gradient along some entries that move together, at a point where these are an edge."""
+    """Tests the gradient along entries that move together, at an edge of these entries."""
     where = f"{name} in {' and '.join(n for n, a in zip(subject.names, d, strict=True) if a.any())}"
     run, error = attempted(lambda: Run(subject, point))
     if error is not None or any(not _is_finite(o) for o in run.outs):
@@ -84,9 +84,9 @@ def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
     answer, error = attempted(lambda: run.pull(cotangents))
     who = f"gradient of `{subject.name}` at {where}"
     if isinstance(error, (NotDifferentiableError, SingularMatrixError)):
-        return not_applicable(f"refused at {where}: {first_of(error)}")
+        return not_applicable(f"raises at {where}: {first_of(error)}")
     if error is not None:
-        return failed(who, "a gradient, as the value is finite", first_of(error), inputs=point)
+        return failed(who, "a gradient, because the value is finite", first_of(error), inputs=point)
     seen = float(sum(g[a > 0].sum() for g, a in zip(answer, d, strict=True)))
     at = max(float(numpy.abs(numpy_of(x)[a > 0]).max(initial=0)) for x, a in zip(
         point, d, strict=True))
@@ -97,12 +97,12 @@ def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
     slack = _SLACK * max(1.0, abs(low), abs(high))
     together = sum(int(a.sum()) for a in d) > 1
     if numpy.isnan(seen):
-        fix = "where(x == 0, 0, …) around the quotient, of safe operands; or pullback.safe_where"
+        fix = "replace the operands before dividing: where(x == 0, 1, x); or pullback.safe_where"
     elif at < _MOST and not low - slack <= seen <= high + slack and not _is_beside(
             subject, point, d, cotangents, (low, high, seen)):
-        fix = ("at a kink take a number between both sides, such as their middle"
+        fix = ("at a kink return a number between both slopes, such as their mean"
                if high - low > slack else
-               "entries that tie share one gradient: one has it, or each its part"
+               "tied entries share one gradient: give it to one entry, or a part to each"
                if together else "correct the rule for such numbers")
     else:
         return passed(f"at {where}")
@@ -117,10 +117,10 @@ def _is_beside(
     subject: Subject, point: Sequence[Any], d: Direction, cotangents: Sequence[Any],
     known: tuple[float, float, float],
 ) -> bool:
-    """Whether a gradient lies between slopes at points close by too.
+    """Whether the gradient also lies between the slopes at points close by.
 
-    Where entries meet in a kink, as in the smallest singular value of a matrix of zeros, gradients
-    beside it need not lie between the slopes along one entry (Clarke's subdifferential).
+    Where several entries have a kink together, as the smallest singular value of a zero matrix has,
+    gradients nearby need not lie between the slopes of one entry (Clarke's subdifferential).
     """
     low, high, seen = known
     rng = subject.rng(51)
@@ -137,7 +137,7 @@ def _side(
     subject: Subject, point: Sequence[Any], d: Direction, cotangents: Sequence[Any], sign: float,
     at: float,
 ) -> float | None:
-    """The slope on one side along a direction; None where it does not settle."""
+    """The slope on one side along a direction; None if it does not converge."""
     if not numpy.isfinite(at):
         return _far(subject, point, d, cotangents)
     found = []
@@ -155,7 +155,7 @@ def _side(
 def _far(
     subject: Subject, point: Sequence[Any], d: Direction, cotangents: Sequence[Any]
 ) -> float | None:
-    """0 where the value at infinity is that at a very large number, else None."""
+    """0 if the value at infinity equals that at a very large number, else None."""
     large = [like(x, numpy.where(a > 0, numpy.sign(numpy_of(x)) * 1e300, numpy_of(x)))
              for x, a in zip(point, d, strict=True)]
     change, error = attempted(lambda: _change(subject, point, large, cotangents))

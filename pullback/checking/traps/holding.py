@@ -1,5 +1,5 @@
-"""What a recorded computation, or a function, holds on to: arrays, found through what refers to
-them."""
+"""Finds the arrays that a recorded computation or a function keeps alive, by following
+references."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 5000
 
 
 def held(roots: Iterable[Any]) -> Iterator[Any]:
-    """Every Tensor and raw array that can be reached from some objects, each once."""
+    """Every Tensor and raw array reachable from some objects, each once."""
     stack = list(roots)
     seen: set[int] = set()
     while stack and len(seen) < _MOST:
@@ -45,7 +45,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def captures(function: Any) -> dict[str, Any]:
-    """What a Python function has closed over, by name."""
+    """The variables that a Python function closes over, by name."""
     names = function.__code__.co_freevars
     found = {}
     for name, cell in zip(names, function.__closure__ or (), strict=True):

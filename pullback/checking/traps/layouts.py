@@ -1,4 +1,4 @@
-"""Cotangents and inputs in every layout that an array can have: the result must not depend on it.
+"""Cotangents and inputs in every memory layout: the result must not depend on the layout.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .comparing import Run, agree, attempted, first_of, fresh, in_words, worst
 
 
 def transposed(x: Any) -> Any:
-    """In Fortran's order: the transpose of a contiguous array."""
+    """In Fortran order: the transpose of a contiguous array."""
     return numpy.ascontiguousarray(x.T).T
 
 
@@ -39,14 +39,14 @@ def offset(x: Any) -> Any:
 
 
 def read_only(x: Any) -> Any:
-    """An array that nobody can write to."""
+    """A read-only array."""
     made = x.copy()
     made.flags.writeable = False
     return made
 
 
 def stretched(x: Any) -> Any:
-    """One number in every place, with strides of 0."""
+    """One number in every entry, with strides of 0."""
     return numpy.broadcast_to(x.ravel()[:1].reshape((1,) * x.ndim), x.shape)
 
 
@@ -59,7 +59,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 
 
 def _viewed(x: Any, name: str) -> Any:
-    """Another library's array in a layout: a view of a larger one, or of one in another order."""
+    """Another library's array in a layout: a view of a larger or differently ordered array."""
     if name == "transposed":
         turned = Tensor(like(x, numpy.ascontiguousarray(numpy_of(x).T)))
         return raw(OPS["permute_dims"](turned, tuple(reversed(range(turned.ndim)))))
@@ -74,9 +74,9 @@ def _viewed(x: Any, name: str) -> Any:
     return x
 
 
-@law("layouts", "a rule that takes its cotangent or its input for contiguous, or for writable")
+@law("layouts", "a rule that assumes that its cotangent or its input is contiguous or writable")
 def layouts(subject: Subject) -> Iterator[Finding]:
-    """The gradient is the same whatever the strides of cotangents and inputs."""
+    """The gradient does not depend on the strides of cotangents and inputs."""
     point = fresh(subject)
     if not all(numpy_of(x).flags.writeable for x in point):
         yield not_applicable("arrays of this library have no strides")
@@ -97,7 +97,7 @@ _NUMPYS_ONLY = ("with negative strides", "read-only")
 
 
 def _laid(arrays: Sequence[Any], name: str) -> tuple[list[Any], list[Any]]:
-    """Arrays in a layout, and the same numbers in contiguous ones."""
+    """Arrays in a layout, and the same numbers in contiguous arrays."""
     laid = [_in_layout(a, name) for a in arrays]
     return laid, [None if a is None else like(a, numpy.array(numpy_of(a), order="C")) for a in laid]
 
@@ -112,7 +112,7 @@ def _of_cotangents(run: Run, cotangents: Sequence[Any], name: str, point: Any) -
     laid, copies = _laid(cotangents, name)
     wanted, error = attempted(lambda: run.pull(copies))
     if error is not None:
-        return not_applicable(f"the contiguous one is refused: {first_of(error)}")
+        return not_applicable(f"the contiguous one raises: {first_of(error)}")
     return _compared(
         lambda: run.pull(laid), wanted, f"gradient of `{run.subject.name}`, cotangent {name}", point
     )
@@ -124,7 +124,7 @@ def _of_inputs(
     laid, copies = _laid(point, name)
 
     if not subject.accepts(laid):
-        return not_applicable(f"the function refuses inputs that are {name}")
+        return not_applicable(f"the function rejects inputs that are {name}")
 
     def at(arrays: list[Any]) -> Any:
         run = Run(subject, arrays)
@@ -145,11 +145,11 @@ def _compared(run: Callable[[], Any], wanted: Any, who: str, point: Any) -> Find
     seen, error = attempted(run)
     fix = "follow strides, or copy first: numpy.ascontiguousarray(g)"
     if error is not None:
-        return failed(who, "what a contiguous one gives", first_of(error), fix, inputs=point)
+        return failed(who, "the result for a contiguous array", first_of(error), fix, inputs=point)
     if agree(wanted, seen):
         return passed(who)
     w, s, gap = worst(wanted, seen)
     return failed(
-        who, f"what a contiguous one gives, {in_words(w)}", in_words(s), fix, inputs=point,
+        who, f"the result for a contiguous array, {in_words(w)}", in_words(s), fix, inputs=point,
         wanted=w, seen=s, difference=gap,
     )

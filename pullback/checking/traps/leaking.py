@@ -1,4 +1,4 @@
-"""Leaks: what a call holds on to when nobody holds its result any more."""
+"""Leaks: memory that a call keeps after its result is deleted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _no_collector() -> Iterator[None]:
 
 @law("leaks", "saved state that holds the output, or a table that grows with every call")
 def leaks(subject: Subject) -> Iterator[Finding]:
-    """Inputs and nodes of calls are gone with their results, without the garbage collector."""
+    """Inputs and nodes of calls are freed with their results, without the garbage collector."""
     with _no_collector(), steady(0):
         for pulled in (False, True):
             what = "forward and backward" if pulled else "forward only"
@@ -42,25 +42,25 @@ def leaks(subject: Subject) -> Iterator[Finding]:
             if error is not None:
                 continue
             alive, calls = _alive(subject, pulled)
-            if alive > 1:  # one may be kept as the latest
+            if alive > 1:  # a function may keep its latest call
                 yield failed(
-                    f"`{subject.name}`, {calls} calls, {what}, results dropped",
-                    "nothing left of them", f"{alive} of the calls are still held in memory",
-                    "keep no output on ctx but by save_for_backward, nothing in tables outside, "
-                    "and no closure that refers to itself",
+                    f"`{subject.name}`, {calls} calls, {what}, results deleted",
+                    "no call kept in memory", f"{alive} of the calls are kept in memory",
+                    "save outputs with save_for_backward only, nothing in global tables, and no "
+                    "closure that refers to itself",
                 )
             else:
                 yield passed(f"{calls} calls, {what}")
 
 
 def _alive(subject: Subject, pulled: bool) -> tuple[int, int]:
-    """How many calls have left something behind, and of how many."""
+    """The number of calls that left objects in memory, and the number of calls made."""
     held: list[list[Any]] = []
     end = time.perf_counter() + SECONDS
     while len(held) < 3 or (len(held) < CALLS and time.perf_counter() < end):
         held.append(_call(subject, pulled))
     left = [[x for x in (r() for r in refs) if x is not None] for refs in held]
-    count = Counter(id(x) for found in left for x in found)  # a constant comes out of every call
+    count = Counter(id(x) for found in left for x in found)  # constants appear in every call
     return sum(any(count[id(x)] == 1 for x in found) for found in left), len(held)
 
 
@@ -70,7 +70,7 @@ def _call(subject: Subject, pulled: bool) -> list[Any]:
     tensors = subject.tensors(point, requires_grad=True)
     outs = subject.of(*tensors)
     nodes = [o._node for o in outs if o._node is not None and is_inexact(raw(o))]
-    copies = [x for x, y in zip(point, other, strict=True) if x is not y]  # JAX's are none
+    copies = [x for x, y in zip(point, other, strict=True) if x is not y]  # JAX makes no copies
     refs = [weakref.ref(x) for x in (*copies, *tensors, *nodes, *map(raw, outs))]
     live = [o for o in outs if o._node is not None and is_inexact(raw(o))]
     if pulled and live:

@@ -1,4 +1,4 @@
-"""Axes of other lengths than the examples': rules that were written for these."""
+"""Axes of other lengths than the examples have: finds rules that assume these lengths."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ..numeric import NOWHERE, ready, wrong, wrong_gradient
 from ..subject import Subject, like, numpy_of
 from .comparing import attempted, first_of
 
-_FIX = "count lengths from what is there, not from the examples"
+_FIX = "take lengths from the inputs, not from the examples"
 _MOST = 3
 
 
 @law("lengths", "a rule that is right for axes of the examples' lengths only")
 def lengths(subject: Subject) -> Iterator[Finding]:
-    """With an axis of length 1, or one longer, the gradient is the derivative too."""
+    """With axes of length 1, or longer by one, the gradient still is the derivative."""
     found = sorted({n for x in subject.best for n in numpy_of(x).shape if n})
     cases = ready(subject)
     if not found or not cases:
         yield not_applicable("its arguments have no axes" if cases else NOWHERE)
     elif any(map(wrong, cases)):
-        yield not_applicable("the gradient is not right at the examples")
+        yield not_applicable("the gradient is wrong at the examples already")
     else:
         for n in found[:_MOST]:
             for m in (1, n + 1):
@@ -36,12 +36,12 @@ def lengths(subject: Subject) -> Iterator[Finding]:
 
 
 def _at(subject: Subject, point: Sequence[Any], n: int, m: int) -> Finding:
-    """Every axis of length n in the arguments has length m."""
+    """Tests the function with every axis of length n replaced by one of length m."""
     rng = subject.rng(100 + 7 * n + m)
     given = [like(x, _resized(numpy_of(x), n, m, rng)) for x in point]
     where = f"length {m} in place of {n}"
     if not subject.accepts(given):
-        return not_applicable(f"the function does not take {where}")
+        return not_applicable(f"the function does not accept {where}")
     case = Case(subject, given, 17)
     usable, error = attempted(lambda: case.finite and case.true.found)
     if error is None and not usable:
@@ -50,12 +50,13 @@ def _at(subject: Subject, point: Sequence[Any], n: int, m: int) -> Finding:
         answer, error = attempted(lambda: wrong(case))
     who = f"gradient of `{subject.name}` with {where}"
     if error is not None:
-        return failed(who, "a gradient, as there is a value", first_of(error), _FIX, inputs=given)
+        return failed(who, "a gradient, because it has a value", first_of(error), _FIX,
+                      inputs=given)
     return replace(wrong_gradient(case), who=who, fix=_FIX) if answer else passed(where)
 
 
 def _resized(x: Any, n: int, m: int, rng: numpy.random.Generator) -> Any:
-    """An array with all axes of length n made m long, and no two entries alike."""
+    """An array with all axes of length n resized to m, with distinct entries."""
     for axis, length in enumerate(x.shape):
         if length == n:
             x = numpy.take(x, numpy.arange(m) % n, axis)

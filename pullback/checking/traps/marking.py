@@ -1,4 +1,4 @@
-"""Hand-written rules found in what was recorded, and marked: made to answer with a multiple."""
+"""Finds the custom rules in a recorded graph and marks them: scales their results by `MARK`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CUSTOM = (CustomGradient, CustomVjp, CustomJvp)
 
 
 def rules_of(nodes: Sequence[Any]) -> list[Any]:
-    """What holds the hand-written rules that some nodes were recorded by."""
+    """The objects that hold the custom rules of some nodes."""
     found: dict[int, Any] = {}
     stack, seen = [n for n in nodes if n is not None], set()
     while stack:
@@ -40,7 +40,7 @@ def rules_of(nodes: Sequence[Any]) -> list[Any]:
 
 
 def _owner(op: Any) -> Any:
-    """What holds the rule of an operation, if that is written by hand, else None."""
+    """The object that holds the custom rule of an operation, else None."""
     if isinstance(op, (*_CUSTOM, Overridden)):
         return op
     if isinstance(op, Op):
@@ -55,7 +55,7 @@ def _is_users(rule: Rule) -> bool:
 
 
 def are_without_tangents(rules: Sequence[Any]) -> bool:
-    """Whether no hand-written rule is of forward mode, so that it transposes those of reverse."""
+    """Whether no custom rule is a JVP rule, so that forward mode transposes the VJP rules."""
     return bool(rules) and not any(map(_has_tangents, rules))
 
 
@@ -91,7 +91,7 @@ def _marked_jvp(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def marked(rules: Sequence[Any]) -> Iterator[None]:
-    """Inside the block these rules answer with `MARK` times what they answer."""
+    """Inside the block these rules return `MARK` times their result."""
     with ExitStack() as undo:
         for owner in rules:
             if isinstance(owner, CustomGradient):
@@ -133,7 +133,7 @@ def _refresh(op: Op) -> None:
 
 
 def _mark_registered(undo: ExitStack, function: Callable[..., Any]) -> None:
-    """Of a gradient that an override finds by name; others are left as they are."""
+    """Marks a gradient that an override finds by name; leaves others unchanged."""
     for name, rule in list(override._registered.items()):
         if rule is function:
             undo.callback(override._registered.__setitem__, name, rule)

@@ -1,4 +1,4 @@
-"""One input at a time: rules that go wrong where only some of their inputs need a gradient."""
+"""One input at a time: finds rules that fail if only some of their inputs need a gradient."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ..subject import Subject, like, numpy_of, random_like
 from .comparing import Run, agree, attempted, first_of, fresh, in_words, worst
 
 
-@law("needed inputs", "a rule that is wrong where only one of its inputs needs a gradient")
+@law("needed inputs", "a rule that is wrong if only one of its inputs needs a gradient")
 def needed(subject: Subject) -> Iterator[Finding]:
-    """The gradient in an input, and the tangent along it, are the same with the others constant."""
+    """The gradient w.r.t. an input, and the tangent along it, do not depend on the other flags."""
     point = fresh(subject)
     if len(point) < 2:
         yield not_applicable("it has one input")
@@ -42,7 +42,7 @@ def needed(subject: Subject) -> Iterator[Finding]:
 def _alone(
     subject: Subject, point: Sequence[Any], i: int, cotangents: Sequence[Any]
 ) -> list[Any]:
-    """The gradient in argument i, the only one that requires one."""
+    """The gradient w.r.t. argument i, the only argument that needs one."""
     tensors = subject.tensors(list(point))
     tensors[i].requires_grad_()
     with steady(subject.seed):
@@ -60,7 +60,7 @@ def _alone(
 def _tangent(
     subject: Subject, point: Sequence[Any], i: int, directions: Sequence[Any], whole: bool
 ) -> list[Any]:
-    """The tangents along argument i; `whole`: with zeros along the others, not constants."""
+    """The tangents along argument i; `whole`: the others have zero tangents, not constants."""
     tensors = subject.tensors(list(point))
     moved = [j for j in range(len(point)) if whole or j == i]
     given = [like(point[j], directions[j] * (j == i)) for j in moved]
@@ -82,14 +82,14 @@ def _compared(
 ) -> Finding:
     path = "jvp" if what.startswith("tangent") else "eager"
     if isinstance(error, NotDifferentiableError):
-        return not_applicable(f"refused: {error.got}", path=path)
+        return not_applicable(f"raises: {error.got}", path=path)
     if error is None and agree(wanted, seen):
         return passed(f"{subject.names[i]} alone", path=path)
     w, s, gap = (None, None, None) if error is not None else worst(wanted, seen)
     return failed(
-        f"{what} `{subject.name}` in {subject.names[i]}, the others being constant",
-        "what it is where all need one" + ("" if w is None else f", {in_words(w)}"),
+        f"{what} `{subject.name}` w.r.t. {subject.names[i]}, with the others constant",
+        "the result if all of them need one" + ("" if w is None else f", {in_words(w)}"),
         first_of(error) if error is not None else in_words(s),
-        "let needs_input_grad leave work out, not change what is answered", path=path,
+        "use needs_input_grad to skip work only, not to change results", path=path,
         inputs=point, wanted=w, seen=s, difference=gap,
     )

@@ -1,7 +1,7 @@
-"""The marker: does every way to ask for a gradient really use the rule that was written by hand?
+"""Marks custom rules to test whether every way to compute a gradient uses them.
 
-Each rule is made to answer with a known multiple of its result. The gradient of every path must
-then be the marked one; a path that has lost the rule shows another.
+A marked rule returns a known multiple of its result. Every path must then return the marked
+gradient; a path that lost the rule returns another one.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .comparing import agree, attempted, first_of, fresh, in_words, worst
 from .marking import marked, rules_of
 
 _REFUSALS = (NotDifferentiableError, SymbolError, BatchedValueError, GraphError)
-"""Errors by which the library says that it does not go a way; see docs/limits.md."""
+"""Errors that the library raises for paths that it does not support; see docs/limits.md."""
 
 
 @law("paths", "a rule that is lost on a path: tape, grad, jvp, vmap, checkpoint, a graph, or jit")
 def paths(subject: Subject) -> Iterator[Finding]:
-    """With a marked rule, every way to ask for the gradient shows the mark.
+    """With a marked rule, every way to compute the gradient returns the marked gradient.
 
-    Where a rule cannot be marked, every way is compared with plain reverse mode as it is.
+    If a rule cannot be marked, compares every way with plain reverse mode instead.
     """
     point = fresh(subject)
     tensors = subject.tensors(point, requires_grad=True)
@@ -42,7 +42,7 @@ def paths(subject: Subject) -> Iterator[Finding]:
         outs = [o for o in subject.of(*tensors) if is_inexact(raw(o))]
     rules = rules_of([o._node for o in outs])
     if not rules:
-        yield not_applicable("no rule in it is written by hand")
+        yield not_applicable("it has no custom rule")
         return
     loss = Loss(subject, subject.cotangents(outs, subject.rng(80)))
     plain = eager(loss, subject, point)
@@ -62,16 +62,16 @@ def _path(
         return not_applicable(error.reason, path=name)
     if isinstance(error, _REFUSALS) or (
             isinstance(error, CaptureError) and tracked(subject.f)):
-        return not_applicable(f"refused: {first_of(error)}", path=name)
+        return not_applicable(f"raises: {first_of(error)}", path=name)
     if error is None and agree(wanted, seen):
-        return passed("it uses the rule" if shows else "as without a mark: it shows none",
+        return passed("it uses the rule" if shows else "equal to backward(); no mark is visible",
                       path=name)
     w, s, gap = (None, None, None) if error is not None else worst(wanted, seen)
     return failed(
-        f"gradient of `{subject.name}`, by {name}" + (", with a rule that is marked" * shows),
+        f"gradient of `{subject.name}`, by {name}" + (", with a marked rule" * shows),
         ("the marked gradient" if shows else "the gradient of backward()")
         + (f", {in_words(w)}" if error is None else ""),
         in_words(s) if error is None else first_of(error),
-        "call the function with the rule on every path; do not ask how it is recorded",
+        "call the function with the rule on every path; do not test how it is recorded",
         path=name, inputs=subject.point, wanted=w, seen=s, difference=gap,
     )

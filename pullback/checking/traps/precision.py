@@ -1,4 +1,4 @@
-"""float32 inside a gradient of float64: the result moves in steps that are too large."""
+"""Detects float32 inside a float64 gradient: the result changes in steps that are too large."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .comparing import Run, attempted, fresh
 
 @law("precision", "a computation in float32 inside a gradient of float64")
 def precision(subject: Subject) -> Iterator[Finding]:
-    """A float64 gradient follows changes of 1e-9, and has more digits than float32."""
+    """A float64 gradient reacts to changes of 1e-9, and has more digits than float32."""
     point = fresh(subject)
     dtypes = {numpy_of(x).dtype.name for x in point}
     if not dtypes or not dtypes <= {"float64", "complex128"}:
@@ -28,23 +28,23 @@ def precision(subject: Subject) -> Iterator[Finding]:
     if error is None:
         coarse, error = attempted(lambda: _at(subject, point, 3e-6, cotangents))
     if error is not None:
-        yield not_applicable("it is not defined beside the examples")
+        yield not_applicable("it is not defined near the examples")
         return
     for i, g in enumerate(here):
-        with numpy.errstate(all="ignore"):  # more than rounding: float32's steps are 6e-8
+        with numpy.errstate(all="ignore"):  # above rounding errors: float32's spacing is 6e-8
             moves = numpy.abs(coarse[i] - g) > 1e-8 * numpy.abs(g)
         stuck = moves & (fine[i] == g)
         if numpy.count_nonzero(stuck) > 0.8 * max(1, int(numpy.count_nonzero(moves))):
-            got = "the same one, as of float32: it changes for steps of 3e-6"
+            got = "no change, as in float32: it changes for relative steps of 3e-6"
         elif _is_short(g) and _is_short(run.pull([_odd(c) for c in cotangents])[i]):
-            got = "one that float32 holds exactly, in every entry"
+            got = "float32 numbers in every entry"
         else:
             yield passed(f"{subject.names[i]}")
             continue
         yield failed(
-            f"gradient of `{subject.name}` in {subject.names[i]}",
-            "another one where inputs change by a relative 1e-9", got,
-            "compute in the dtype of the input; astype(…, float32) and float32 constants lose it",
+            f"gradient of `{subject.name}` w.r.t. {subject.names[i]}",
+            "a change where inputs change by a relative 1e-9", got,
+            "compute in the dtype of the input, without astype(…, float32) and float32 constants",
             dtype="float64", inputs=point, seen=g,
         )
 
@@ -59,7 +59,7 @@ def _odd(c: Any) -> Any:
 
 
 def _is_short(g: Any) -> bool:
-    """Whether every entry that is not 0 is a float32 number, of which there are some."""
+    """Whether every nonzero entry is a float32 number, and there are some."""
     parts = numpy.concatenate([g.real.ravel(), g.imag.ravel()]) if g.dtype.kind == "c" else g
     parts = parts[(parts != 0) & numpy.isfinite(parts)]
     return bool(parts.size) and bool(numpy.all(parts.astype(numpy.float32) == parts))

@@ -1,4 +1,4 @@
-"""Ranks 0 to 5 and axes of length 0 and 1, for functions that work entry by entry."""
+"""Ranks 0 to 5 and axes of length 0 and 1, for elementwise functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAIRS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((2, 3), (3,)), ((2, 1), (2, 3)), ((1, 3), (2, 1)), ((), (2, 3)), ((3,), (1,)),
     ((0, 3), (1, 3)),
 )
-"""Shapes that broadcast with each other, of a function's first two arguments."""
+"""Shapes of a function's first two arguments that broadcast together."""
 _MOST = 6
 
 
@@ -32,11 +32,11 @@ def ranks(subject: Subject) -> Iterator[Finding]:
     if not values or len({v.shape for v in values}) > 1 or not values[0].size:
         yield not_applicable("its arguments differ in shape")
         return
-    steps = 1 + 0.01 * numpy.arange(_MOST) / _MOST  # no two alike
+    steps = 1 + 0.01 * numpy.arange(_MOST) / _MOST  # distinct entries
     flat = [(numpy.resize(v.ravel(), _MOST) * steps).astype(v.dtype) for v in values]
     row, error = attempted(lambda: Run(subject, _of(point, flat, (_MOST,))))
     if error is not None or not _by_entries(subject, point, flat, row):
-        yield not_applicable("it does not work entry by entry")
+        yield not_applicable("it is not elementwise")
         return
     cotangents = row.cotangents(60)
     wanted = row.pull(cotangents)
@@ -49,7 +49,7 @@ def ranks(subject: Subject) -> Iterator[Finding]:
 
 
 def _pair(subject: Subject, given: list[Any], pair: Any) -> Finding:
-    """Two arguments that are broadcast, against the same written out."""
+    """Compares two arguments that broadcast with the same arguments already broadcast."""
     shape = numpy.broadcast_shapes(*pair)
     full = [like(x, numpy.array(numpy.broadcast_to(numpy_of(x), shape))) for x in given]
     runs, error = attempted(lambda: (Run(subject, given), Run(subject, full)))
@@ -57,21 +57,21 @@ def _pair(subject: Subject, given: list[Any], pair: Any) -> Finding:
         return not_applicable(f"it does not broadcast shapes {pair[0]} and {pair[1]}")
     cotangents = runs[1].cotangents(61)
     _, refused = attempted(lambda: runs[0].pull(cotangents))
-    if isinstance(refused, RuleError):  # it says that it is not made for that
-        return not_applicable(f"refused for shapes {pair[0]} and {pair[1]}: {first_of(refused)}")
+    if isinstance(refused, RuleError):  # the rule declares that it does not support this
+        return not_applicable(f"raises for shapes {pair[0]} and {pair[1]}: {first_of(refused)}")
     wanted = [_summed(g, s) for g, s in zip(runs[1].pull(cotangents), pair, strict=True)]
     return _told(subject, given, f"shapes {pair[0]} and {pair[1]}", wanted,
-                 lambda: runs[0].pull(cotangents), "sum over the axes that were broadcast")
+                 lambda: runs[0].pull(cotangents), "sum over the broadcast axes")
 
 
 def _summed(g: Any, shape: tuple[int, ...]) -> Any:
-    """The sum over what was broadcast from a shape."""
+    """The sum over the axes along which `shape` was broadcast."""
     g = g.sum(axis=tuple(range(g.ndim - len(shape))))
     return g.sum(axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True)
 
 
 def _by_entries(subject: Subject, point: list[Any], flat: list[Any], row: Run) -> bool:
-    """Whether reversing, or shortening, the inputs does the same to the outputs."""
+    """Whether reversing or shortening the inputs does the same to the outputs."""
     if any(numpy_of(o).shape != (_MOST,) for o in row.outs):
         return False
     for part in (slice(None, None, -1), slice(0, 3)):
@@ -98,11 +98,11 @@ def _at(
     run, error = attempted(lambda: Run(subject, given))
     values = [_cut(o, shape) for o in row.outs]
     if error is not None or not agree(values, run.outs):
-        return not_applicable(f"it does not work entry by entry in shape {shape}")
+        return not_applicable(f"it is not elementwise in shape {shape}")
     cotangents = [c if c is None else like(c, _cut(c, shape)) for c in known[0]]
     wanted = [_cut(g, shape) for g in known[1]]
     return _told(subject, given, f"shape {shape}", wanted, lambda: run.pull(cotangents),
-                 "count axes from what is there")
+                 "take the number of axes from the inputs")
 
 
 def _told(
@@ -115,7 +115,7 @@ def _told(
     w, s, gap = (None, None, None) if error is not None else worst(wanted, seen)
     return failed(
         f"gradient of `{subject.name}` in {where}",
-        "what the same entries have elsewhere" + ("" if w is None else f", {in_words(w)}"),
+        "the same numbers as in other shapes" + ("" if w is None else f", {in_words(w)}"),
         first_of(error) if error is not None else in_words(s), fix, inputs=given, wanted=w, seen=s,
         difference=gap,
     )

@@ -1,4 +1,4 @@
-"""Called again: forward and backward twice, interleaved, reseeded, one array in two places."""
+"""Repeated calls: forward and backward twice, interleaved, reseeded, one array passed twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .comparing import Run, agree, attempted, first_of, fresh, in_words, worst
 
 @law("repeatable", "a freed cache, a changed state, random numbers drawn again, one array twice")
 def repeatable(subject: Subject) -> Iterator[Finding]:
-    """The same question has the same answer, whatever was asked in between."""
+    """The same computation has the same result, regardless of other calls in between."""
     point = fresh(subject)
     run = Run(subject, point)
     first = run.cotangents()
@@ -24,24 +24,25 @@ def repeatable(subject: Subject) -> Iterator[Finding]:
     def found(what: str, ask: Callable[[], Any], fix: str, want: Any = wanted) -> Finding:
         return _again(subject, what, ask, fix, want)
 
-    yield found("pulled a second time", lambda: run.pull(first),
-                "keep what backward reads: it may run more than once")
+    yield found("with a second backward pass", lambda: run.pull(first),
+                "keep the values that backward reads: it may run more than once")
     yield found("under another seed of the random numbers", lambda: run.pull(first, seed=2),
-                "save what forward drew; do not draw it again in backward")
+                "save the numbers drawn in forward; do not draw again in backward")
     again, error = attempted(lambda: Run(subject, point))
     if error is not None:
         yield failed(f"`{subject.name}`, called twice", "the same value", first_of(error))
         return
     yield found("called a second time", lambda: again.outs, "keep no state between calls", run.outs)
-    yield found("of a second call", lambda: again.pull(first), "keep no state between calls")
+    yield found("gradient of a second call", lambda: again.pull(first),
+                "keep no state between calls")
     other, error = attempted(lambda: Run(subject, subject.draw(subject.rng(4))))
     if error is None:
         apart, error = attempted(lambda: other.pull(first))
     if error is None:
         yield found("after another call in between", lambda: run.pull(first),
-                    "keep what a call saved with that call")
+                    "save values per call, not per function")
         yield found("after another backward in between", lambda: other.pull(first),
-                    "keep what a call saved with that call", apart)
+                    "save values per call, not per function", apart)
     yield from _same_twice(subject, point)
 
 
@@ -51,11 +52,11 @@ def _again(
     seen, error = attempted(ask)
     who = f"`{subject.name}`, {what}"
     if error is not None:
-        return failed(who, "the same answer", first_of(error), fix, inputs=subject.point)
+        return failed(who, "the same result", first_of(error), fix, inputs=subject.point)
     if agree(wanted, seen):
         return passed(what)
     w, s, gap = worst(wanted, seen)
-    return failed(who, f"the same answer, {in_words(w)}", in_words(s), fix, inputs=subject.point,
+    return failed(who, f"the same result, {in_words(w)}", in_words(s), fix, inputs=subject.point,
                   wanted=w, seen=s, difference=gap)
 
 
@@ -77,7 +78,7 @@ def _same_twice(subject: Subject, point: Sequence[Any]) -> Iterator[Finding]:
             yield _again(
                 subject, f"with one array as arguments {i} and {j}",
                 lambda same=same, cs=cotangents: _all(Run(subject, same), cs),  # type: ignore[misc]
-                "tell arguments apart by their place, not by their identity", wanted,
+                "tell arguments apart by position, not by identity", wanted,
             )
 
 

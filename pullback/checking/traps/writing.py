@@ -1,4 +1,4 @@
-"""Writes into what a rule was only lent: cotangents, inputs, saved values, captured arrays."""
+"""Finds writes into arrays that a rule must not change: cotangents, inputs, saved and captured."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ def _numbers(array: Any) -> Any:
 
 
 class _Watched:
-    """Arrays, and the bytes that were in them."""
+    """Arrays, with a copy of their contents."""
 
     def __init__(self, role: str, arrays: Sequence[Any]) -> None:
         self.role = role
         seen = [(a, attempted(_numbers, a)[0]) for a in arrays]
-        self.arrays = [a for a, copy in seen if copy is not None]  # others stand for arrays
+        self.arrays = [a for a, copy in seen if copy is not None]  # skips objects without data
         self.copies = [copy for _, copy in seen if copy is not None]
 
     def check(self, subject: Subject, when: str) -> Finding:
-        """Whether they are what they were."""
+        """Whether their contents are unchanged."""
         for a, copy in zip(map(numpy_of, self.arrays), self.copies, strict=True):
             if a.tobytes() != copy.tobytes():
                 return failed(
-                    f"{when} of `{subject.name}`", f"{self.role} left as it was, {in_words(copy)}",
-                    f"written over with {in_words(a)}", _FIX, wanted=copy, seen=a.copy(),
+                    f"{when} of `{subject.name}`", f"{self.role} unchanged, {in_words(copy)}",
+                    f"overwritten with {in_words(a)}", _FIX, wanted=copy, seen=a.copy(),
                 )
         return passed(f"{self.role}, {when}")
 
 
 @law("writes", "a forward or a rule that writes into its cotangent, input, or a saved value")
 def writes(subject: Subject) -> Iterator[Finding]:
-    """Forward and backward leave all arrays as they were that are not their own."""
+    """Forward and backward do not change arrays that they did not create."""
     point = fresh(subject)
     given = _Watched("the input", point)
-    closed = _Watched("an array that it closes over", list(map(raw, held([subject.f]))))
+    closed = _Watched("a closed-over array", list(map(raw, held([subject.f]))))
     tensors = subject.tensors(point, requires_grad=True)
     with steady(0):
         outs = subject.of(*tensors)
