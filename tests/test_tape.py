@@ -261,7 +261,7 @@ def test_jacobian_and_batch_jacobian_match_a_loop():
     np.testing.assert_allclose(
         batch.numpy(), np.stack([jx.numpy()[b, :, b] for b in range(4)])
     )
-    with pytest.raises(ValueError, match="first axis"):
+    with pytest.raises(ValueError, match="equal first axes"):
         tape.batch_jacobian(y, w)
 
 

@@ -134,7 +134,7 @@ def lu(x: Any) -> tuple[Any, ...]:
     return tuple([_stacked(list(parts), x) for parts in zip(*_each(lu, x), strict=True)])
 
 
-def _told(name: str, *, square: bool) -> Callable[..., Any]:
+def _checked(name: str, *, square: bool) -> Callable[..., Any]:
     """A function of the standard; raises `ConvergenceError` if the GPU library fails."""
     function = getattr(compat.linalg, name)
 
@@ -153,7 +153,7 @@ def _told(name: str, *, square: bool) -> Callable[..., Any]:
     return kernel
 
 
-_eig = _told("eig", square=True)
+_eig = _checked("eig", square=True)
 
 
 def eig(x: Any) -> Any:
@@ -204,6 +204,6 @@ KERNELS: dict[str, Callable[..., Any]] = {
         cholesky, eig, expm, inv, lu, solve, triangular_solve, vector_norm,
     )},
     **{name: _fourier(name) for name in ("fftn", "ifftn", "rfftn", "irfftn")},
-    **{name: _told(name, square=True) for name in ("eigh", "eigvalsh")},
-    **{name: _told(name, square=False) for name in ("qr", "svd", "svdvals")},
+    **{name: _checked(name, square=True) for name in ("eigh", "eigvalsh")},
+    **{name: _checked(name, square=False) for name in ("qr", "svd", "svdvals")},
 }

@@ -17,7 +17,7 @@ def _floats(x: Any, name: str, *, square: bool = False) -> Any:
     return x if x.dtype.kind in "fc" else x.astype(numpy.float64)
 
 
-def _told(name: str, *, square: bool = False, finite: bool = False) -> Callable[..., Any]:
+def _checked(name: str, *, square: bool = False, finite: bool = False) -> Callable[..., Any]:
     """NumPy's function of this name; raises `ConvergenceError` if LAPACK fails.
 
     finite   reject infinities: LAPACK may never return from their singular values
@@ -36,7 +36,7 @@ def _told(name: str, *, square: bool = False, finite: bool = False) -> Callable[
     return kernel
 
 
-_eig = _told("eig", square=True)
+_eig = _checked("eig", square=True)
 
 
 def eig(x: Any) -> Any:
@@ -73,7 +73,7 @@ def lu(x: Any) -> Any:
 
 KERNELS: dict[str, Callable[..., Any]] = {
     "cholesky": cholesky, "eig": eig, "lu": lu,
-    **{name: _told(name, square=True) for name in ("eigh", "eigvalsh")},
-    "qr": _told("qr"),
-    **{name: _told(name, finite=True) for name in ("pinv", "svd", "svdvals")},
+    **{name: _checked(name, square=True) for name in ("eigh", "eigvalsh")},
+    "qr": _checked("qr"),
+    **{name: _checked(name, finite=True) for name in ("pinv", "svd", "svdvals")},
 }

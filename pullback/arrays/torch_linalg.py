@@ -81,7 +81,7 @@ def lu(x: Any) -> Any:
     return torch.real(p).contiguous(), low, up
 
 
-def _told(name: str, *, square: bool = False) -> Callable[..., Any]:
+def _checked(name: str, *, square: bool = False) -> Callable[..., Any]:
     """PyTorch's function of this name; raises `ConvergenceError` if LAPACK fails."""
     function = getattr(torch.linalg, name)
 
@@ -102,7 +102,7 @@ def pinv(x: Any, rtol: Any) -> Any:
     return _pinv(x, rtol=None if rtol is None else torch.as_tensor(rtol, device=x.device))
 
 
-_pinv = _told("pinv")
+_pinv = _checked("pinv")
 
 
 def _fourier(name: str) -> Callable[..., Any]:
@@ -146,6 +146,6 @@ def by_numpy(name: str) -> Callable[..., Any]:
 KERNELS: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (cholesky, expm, inv, lu, pinv, solve, triangular_solve)},
     **{name: _fourier(name) for name in ("fftn", "ifftn", "rfftn", "irfftn")},
-    **{name: _told(name, square=True) for name in ("det", "eig", "eigh", "eigvalsh", "slogdet")},
-    **{name: _told(name) for name in ("qr", "svd", "svdvals")},
+    **{name: _checked(name, square=True) for name in ("det", "eig", "eigh", "eigvalsh", "slogdet")},
+    **{name: _checked(name) for name in ("qr", "svd", "svdvals")},
 }

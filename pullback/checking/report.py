@@ -95,7 +95,7 @@ class Report:
             for law, verdict, count, remark in self.rows() if verdict != "not applicable"
         ]
         told = [] if not verbose else [described(f) for f in self.failures]
-        parts = [self._head(), *(told or map(_told, mistakes(self.failures))),
+        parts = [self._head(), *(told or map(_mistake_text, mistakes(self.failures))),
                  "\n".join([*table, *self._reasons()])]
         return ("\n\n" if self.failures else "\n").join(parts)
 
@@ -139,7 +139,7 @@ class Report:
             if verdict != "not applicable":
                 colour = "green" if verdict == "passed" else "red"
                 table.add_row(law, Text(verdict, colour), count, Text(remark, overflow="fold"))
-        wrong = [Padding(Text(_told(m)), (1, 0, 0, 0)) for m in mistakes(self.failures)]
+        wrong = [Padding(Text(_mistake_text(m)), (1, 0, 0, 0)) for m in mistakes(self.failures)]
         head = Text(self._head(), "bold red" if self.failures else "bold green")
         reasons = [Text(line, "dim") for line in self._reasons()]
         return Group(head, *wrong, Text() if wrong else "", table, *reasons)
@@ -150,7 +150,7 @@ class Report:
             f'<tr><td>{escape(a)}</td><td class="{b.split()[0]}">{b}</td><td>{c}</td>'
             f"<td>{escape(d)}</td></tr>" for a, b, c, d in self.rows()
         )
-        wrong = "".join(_unfolded(m) for m in mistakes(self.failures))
+        wrong = "".join(_mistake_html(m) for m in mistakes(self.failures))
         return (
             f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(self.name)}'
             f"</title><style>{_STYLE}</style><h1>{escape(self.name)}</h1>"
@@ -210,7 +210,7 @@ class Report:
             found = mistakes(self.failures)
             raise CheckFailed(
                 f"check of `{self.name}`", "every law to hold",
-                "\n\n".join([self._head(), *map(_told, found)]), found[0].leading.fix,
+                "\n\n".join([self._head(), *map(_mistake_text, found)]), found[0].leading.fix,
             )
 
 
@@ -224,13 +224,13 @@ def _listed(remarks: Sequence[str], width: int = 75) -> str:
     return first
 
 
-def _told(mistake: Mistake) -> str:
+def _mistake_text(mistake: Mistake) -> str:
     """A mistake as text: its most telling failure, and the other laws that it breaks."""
     also = mistake.also()
     return described(mistake.leading) + (f"\n  also failed: {also} – {_LIKELY}" if also else "")
 
 
-def _unfolded(mistake: Mistake) -> str:
+def _mistake_html(mistake: Mistake) -> str:
     """A mistake as HTML, with the other failures folded away."""
     first = f"<pre>{escape(described(mistake.leading))}</pre>"
     if not mistake.follow:

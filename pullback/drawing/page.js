@@ -8,7 +8,7 @@ function made(parent, tag, attributes, text) {
   return element;
 }
 
-// The same shapes as svg.py; an element is made when it is first seen.
+// The same shapes as svg.py; elements are created when they become visible.
 
 function outline(parent, name, wide, high) {
   const look = looks[name], paint = { fill: look.fill, stroke: look.line,
@@ -140,14 +140,14 @@ function draw() {
 // Moving ---------------------------------------------------------------------------------------
 
 let zoom = 1, shift = [0, 0];
-let untouched = true;  // nobody has moved it since it was fitted
+let untouched = true;  // the user has not moved it since it was fitted
 
 function show(touched = true) {
   untouched = !touched;
   world.setAttribute("transform", `translate(${shift}) scale(${zoom})`);
 }
 
-// All of it, as far as its letters can be read: a long picture is then seen from its top.
+// Fits the picture, but keeps text readable: a long picture starts at its top.
 function fit(least = 0.65) {
   const [width, height] = levels[0].place.size, frame = view.getBoundingClientRect();
   const across = (frame.width - 48) / width, down = (frame.height - 48) / height;
@@ -157,7 +157,7 @@ function fit(least = 0.65) {
   show(false);
 }
 
-// What the keyboard has come to is brought into sight.
+// Scrolls the focused element into view.
 function reveal(element) {
   const frame = view.getBoundingClientRect(), own = element.getBoundingClientRect();
   if (own.left >= frame.left && own.right <= frame.right
@@ -184,7 +184,7 @@ function fold(number, closed) {
   levels[number].closed = closed;
   draw();
   mark();
-  const after = corner(...levels[number].in);  // what was clicked on stays where it is
+  const after = corner(...levels[number].in);  // the clicked element keeps its position
   shift = shift.map((v, i) => v + (before[i] - after[i]) * zoom);
   show();
 }
@@ -196,7 +196,7 @@ function foldAll(closed) {
   fit();
 }
 
-// As a click; a group that was folded or unfolded keeps the keyboard.
+// Same as a click; a group that was folded or unfolded keeps the focus.
 function press(element) {
   const { level } = element.dataset;
   moved = false;
@@ -238,7 +238,7 @@ view.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// Telling and searching ------------------------------------------------------------------------
+// Details and search --------------------------------------------------------------------------
 
 let kept = null, matches = [], current = -1;
 

@@ -1,4 +1,4 @@
-// The same sums as places.py, done anew when a group is folded.
+// The same computations as places.py, repeated when a group is folded.
 const packed = Uint8Array.from(atob(document.getElementById("data").textContent),
   (letter) => letter.charCodeAt(0));
 const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -155,7 +155,7 @@ function arrange() {
   for (const level of levels.slice(1)) if (level.hider < 0) level.origin = corner(...level.in);
 }
 
-// Ways -----------------------------------------------------------------------------------------
+// Paths ----------------------------------------------------------------------------------------
 
 function border(number, item, x, down, leaves) {
   const level = levels[number], top = corner(number, item)[1];

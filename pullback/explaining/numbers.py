@@ -87,7 +87,7 @@ def _of_order(order: Sequence[Node], roots: Mapping[Node, Any], node: Node) -> E
     finally:
         _state.restore(before)
     if found is None:
-        return _no_answer(steps)
+        return _withheld(steps)
     values = _numpy(found)
     if not numpy.isfinite(values).all():
         return _not_finite(steps, roots, "nan" if numpy.isnan(values).any() else "inf")
@@ -168,7 +168,7 @@ def _numpy(value: Any) -> Any:
     return numpy.asarray(adapters[value.__class__].numpy(value))
 
 
-def _told(
+def _at_node(
     gradient: str, cause: str, node: Node, text: str, steps: list[Step]
 ) -> Explanation:
     at = line_from(node)
@@ -182,18 +182,18 @@ def _told(
     )
 
 
-def _no_answer(steps: list[Step]) -> Explanation:
+def _withheld(steps: list[Step]) -> Explanation:
     """Explains a gradient that no rule passed on."""
     for step in steps:
         if step.withheld:
             written = not isinstance(step.node.op, Op)
             if step.node.name() == "numpy_function":
-                return _told("None", "left", step.node, "Computations in NumPy have no history.",
-                             steps)
+                return _at_node("None", "left", step.node, "Computations in NumPy have no history.",
+                                steps)
             cause = "rule" if written else "no derivative"
             who = "The custom gradient of" if written else "The rule of"
-            return _told("None", cause, step.node, f"{who} `{step.node.name()}` returned None.",
-                         steps)
+            return _at_node("None", cause, step.node, f"{who} `{step.node.name()}` returned None.",
+                            steps)
     return Explanation("None", "unused", "No cotangent arrives at the source.",
                        fix=CURES["unused"])
 
@@ -209,10 +209,10 @@ def _zero(steps: list[Step], roots: Mapping[Node, Any]) -> Explanation:
             cause = _why_zero(step.node)
             other = [p for p in step.node.parents if p is not None and p.op.name in DEAD]
             if cause == "zero factor" and other:
-                return _told("zero", "dead", other[0], f"`{step.node.name()}` multiplied by the "
-                             f"result of `{other[0].name()}`, which is zero: 100% of its units are "
-                             "dead.", steps)
-            return _told("zero", cause, step.node, _zero_text(step, cause), steps)
+                return _at_node("zero", "dead", other[0], f"`{step.node.name()}` multiplied by the "
+                                f"result of `{other[0].name()}`, which is zero: 100% of its units "
+                                "are dead.", steps)
+            return _at_node("zero", cause, step.node, _zero_text(step, cause), steps)
     return Explanation("zero", "cancelled", "The gradients of several paths add up to zero.",
                        fix=CURES["cancelled"])
 
@@ -308,7 +308,7 @@ def _first_bad(
     )
     if cause == "where":
         text += " That entry was not selected: its cotangent is zero, and 0 * inf is NaN."
-    return _told(word, cause, node, text, steps)
+    return _at_node(word, cause, node, text, steps)
 
 
 def _has_zero_base(node: Any) -> bool:
@@ -366,9 +366,9 @@ def _first_forward(steps: list[Step], word: str) -> Explanation | None:
                 default=None)
     if first is None:
         return None
-    return _told(word, _forward_cause(first.name(), made[first], first), first, "The forward pass "
-                 f"was not finite: `{first.name()}` had finite inputs and a non-finite result.",
-                 steps)
+    return _at_node(word, _forward_cause(first.name(), made[first], first), first, "The forward "
+                    f"pass was not finite: `{first.name()}` had finite inputs and a non-finite "
+                    "result.", steps)
 
 
 def _known_bad(steps: list[Step]) -> tuple[dict[Node, str], set[Node]]:

@@ -53,7 +53,7 @@ def of_none(
     chosen, guess = _choose(candidates, targets, node, flow, _last(targets, tape))
     if chosen is not None:
         places = () if flow is None else flow.places(chosen)
-        return _told(chosen, _kind(chosen, x), places, last=guess)
+        return _of_cut(chosen, _kind(chosen, x), places, last=guess)
     if flow is not None and flow.is_used:
         return _plain("unwatched", "The target was computed from the source before the source was "
                       "watched (or from a copy of it that has no history).")
@@ -73,7 +73,7 @@ def of_target(targets: Sequence[Any]) -> Explanation:
     if found is None:
         return _plain("unwatched", "The target was computed from tensors that need no gradient.")
     step = found.replaces and found.operation in STEPS
-    return _told(found, "replaced" if step else found.kind, (), last=guess)
+    return _of_cut(found, "replaced" if step else found.kind, (), last=guess)
 
 
 def _flow(targets: Sequence[Any], x: Any = None, node: Node | None = None) -> Flow | None:
@@ -164,7 +164,7 @@ def _no_tensor(targets: Sequence[Any]) -> Explanation:
                       "nothing.", "return the loss")
     gone = [c for c in _cuts.cuts() if c.kind == _cuts.LEFT]
     if gone:
-        return _told(gone[-1], "left", (), f"The target is {kinds}, not a Tensor. ")
+        return _of_cut(gone[-1], "left", (), f"The target is {kinds}, not a Tensor. ")
     return _plain("left" if targets else "unused", f"The target is {kinds}, not a Tensor.")
 
 
@@ -172,13 +172,13 @@ def _without_node(x: Any, targets: Sequence[Any]) -> Explanation:
     """Explains a source that is a constant: it never needed a gradient, or lost its history."""
     for cut in reversed(_cuts.cuts()):
         if cut.result is not None and cut.result() is x:
-            return _told(cut, _kind(cut, x), (), "The source is itself a result. ")
+            return _of_cut(cut, _kind(cut, x), (), "The source is itself a result. ")
     flow = _flow([x])
     found = None if flow is None else flow.cut(_cuts.cuts())
     if found is not None:
         step = found.replaces and found.kind in (_cuts.OFF, _cuts.OUTSIDE)
-        return _told(found, "replaced" if step else found.kind, (), "The source is itself a result."
-                     " ")
+        return _of_cut(found, "replaced" if step else found.kind, (),
+                       "The source is itself a result. ")
     if any(t is x for t in targets):
         return _plain("unwatched", "Source and target are the same tensor, which needs no "
                       "gradient.")
@@ -193,7 +193,7 @@ def _kind(cut: Cut, x: Any) -> str:
     return "replaced" if taken else cut.kind
 
 
-def _told(
+def _of_cut(
     cut: Cut, cause: str, path: tuple[Place, ...], first: str = "", last: str = ""
 ) -> Explanation:
     at = f"{cut.file}:{cut.line}"

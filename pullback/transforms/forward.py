@@ -81,7 +81,7 @@ def jvp(
         departures.warn_of_lost(departed, sweep.tangents, start, who)
     value = tree.rebuild([untracked(o) for o in outs])
     given = [sweep.tangent(x) for x in seen]
-    tangent = tree.rebuild(_handed_out([_tangent(sweep, o) for o in outs], given))
+    tangent = tree.rebuild(_without_aliases([_tangent(sweep, o) for o in outs], given))
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
@@ -127,10 +127,10 @@ def _tangent(sweep: Accumulator, out: Any) -> Any:
     return untracked(wrapped(out._out, t))
 
 
-def _handed_out(tangents: Sequence[Any], given: Iterable[Any]) -> list[Any]:
+def _without_aliases(tangents: Sequence[Any], given: Iterable[Any]) -> list[Any]:
     """Copies tangents that alias the inputs or each other."""
     known = {id(raw(t)) for t in given if t is not None}
-    answers = []
+    copies = []
     for t in tangents:
         if t._node is None:
             data = t._data
@@ -138,8 +138,8 @@ def _handed_out(tangents: Sequence[Any], given: Iterable[Any]) -> list[Any]:
             data = adapter.copy(data) if id(data) in known else adapter.own(data)
             known.add(id(data))
             t = wrap(t._out, data)
-        answers.append(t)
-    return answers
+        copies.append(t)
+    return copies
 
 
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -186,7 +186,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         finally:
             _state.restore(before)
         arrived = [_arrived(o, found) for o in trace.outs]
-        return trace.rebuild(_handed_out(arrived, given.values()))
+        return trace.rebuild(_without_aliases(arrived, given.values()))
 
     value = trace.rebuild(trace.released())
     return (value, pushed, trace.aux) if has_aux else (value, pushed)

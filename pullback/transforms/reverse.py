@@ -49,8 +49,8 @@ def value_and_grad(
         one = wrap(out._out, OPS["ones_like"](out._data))
         outer = trace.is_outer()
         plain = holomorphic or not conjugate
-        answers = trace.pull([one], plain=plain, unconnected=unconnected, outer=outer)
-        found = trace.trees(answers)
+        gradients = trace.pull([one], plain=plain, unconnected=unconnected, outer=outer)
+        found = trace.trees(gradients)
         gradient = tuple(found) if many else found[0]
         value = trace.released(outer)[0]
         return ((value, trace.aux) if has_aux else value), gradient
@@ -131,8 +131,8 @@ def vjp(
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         gs = trace.cotangents(cotangent)
-        answers = trace.pull(gs, plain=not conjugate, unconnected=unconnected)
-        return tuple(trace.trees(answers))
+        gradients = trace.pull(gs, plain=not conjugate, unconnected=unconnected)
+        return tuple(trace.trees(gradients))
 
     value = trace.rebuild(trace.released())
     return (value, pull, trace.aux) if has_aux else (value, pull)

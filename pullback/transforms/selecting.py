@@ -106,11 +106,11 @@ def _gathered(mask: Any, f: Branch, g: Branch, rows: list[Tensor], one: bool) ->
     """Calls each function on its rows, and puts the results in their places."""
     where = [numpy.flatnonzero(mask), numpy.flatnonzero(~mask)]
     parts = [
-        _answer(branch, [_take(x, index) for x in rows], name, None if one else (len(index),))
+        _result(branch, [_take(x, index) for x in rows], name, None if one else (len(index),))
         for branch, index, name in ((f, where[0], "f"), (g, where[1], "g")) if len(index)
     ]
     if not parts:
-        return _answer(f, rows, "f", None if one else (0,))
+        return _result(f, rows, "f", None if one else (0,))
     if len(parts) == 1:
         return parts[0]
     common = broadcast_shapes(*[p.shape[1:] for p in parts])
@@ -129,7 +129,7 @@ def _substituted(test: Any, f: Branch, g: Branch, rows: list[Tensor], shape: Any
         return [OPS["where"](_beside(test, x.shape[count:]), x, r)
                 for x, r in zip(rows, ones, strict=True)]
 
-    first, second = _answer(f, only(test), "f", shape), _answer(g, only(~test), "g", shape)
+    first, second = _result(f, only(test), "f", shape), _result(g, only(~test), "g", shape)
     common = broadcast_shapes(first.shape[count:], second.shape[count:])
     return OPS["where"](_beside(test, common), _beside(first, common), _beside(second, common))
 
@@ -142,7 +142,7 @@ def _beside(rows: Any, shape: tuple[int, ...]) -> Any:
     return OPS["reshape"](rows, (rows.shape[0], *[1] * missing, *rows.shape[1:]))
 
 
-def _answer(branch: Branch, rows: list[Any], name: str, shape: Any) -> Any:
+def _result(branch: Branch, rows: list[Any], name: str, shape: Any) -> Any:
     """The result of a function for rows; checks its shape unless `shape` is None."""
     out = branch(*rows)
     if shape is not None and tuple(out.shape) != tuple(shape):

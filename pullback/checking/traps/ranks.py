@@ -60,8 +60,8 @@ def _pair(subject: Subject, given: list[Any], pair: Any) -> Finding:
     if isinstance(refused, RuleError):  # the rule declares that it does not support this
         return not_applicable(f"raises for shapes {pair[0]} and {pair[1]}: {first_of(refused)}")
     wanted = [_summed(g, s) for g, s in zip(runs[1].pull(cotangents), pair, strict=True)]
-    return _told(subject, given, f"shapes {pair[0]} and {pair[1]}", wanted,
-                 lambda: runs[0].pull(cotangents), "sum over the broadcast axes")
+    return _finding(subject, given, f"shapes {pair[0]} and {pair[1]}", wanted,
+                    lambda: runs[0].pull(cotangents), "sum over the broadcast axes")
 
 
 def _summed(g: Any, shape: tuple[int, ...]) -> Any:
@@ -101,11 +101,11 @@ def _at(
         return not_applicable(f"it is not elementwise in shape {shape}")
     cotangents = [c if c is None else like(c, _cut(c, shape)) for c in known[0]]
     wanted = [_cut(g, shape) for g in known[1]]
-    return _told(subject, given, f"shape {shape}", wanted, lambda: run.pull(cotangents),
-                 "take the number of axes from the inputs")
+    return _finding(subject, given, f"shape {shape}", wanted, lambda: run.pull(cotangents),
+                    "take the number of axes from the inputs")
 
 
-def _told(
+def _finding(
     subject: Subject, given: list[Any], where: str, wanted: list[Any], ask: Callable[[], Any],
     fix: str,
 ) -> Finding:
