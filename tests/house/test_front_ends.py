@@ -1,7 +1,8 @@
 """The front ends `tf` and `torch` hold names, defaults, dtypes and errors; formulas are below them.
 
-Update rules are in `pullback/optim/rules.py`. The table `NUMPY` lists the files that still call
-NumPy themselves; it is meant to become shorter. A file that computes says what.
+Update rules are in `pullback/optim/rules.py`, learning-rate decays in `pullback/optim/decays.py`.
+The table `NUMPY` lists the files that still call NumPy themselves; it is meant to become shorter.
+A file that computes says what.
 """
 
 from __future__ import annotations
@@ -102,6 +103,7 @@ BOOKKEEPING = {
     "cast(self.iterations, 'float32') + 1.0": "the number of a step",
     "len(self._known) - 1": "the number of a variable",
     "own + [self._slots[id(v)][n] for v in self._known for n in self._names_of(v)]": "lists",
+    "len(values) - 1": "a length that is checked",
     "('momentum',) * bool(self.momentum)": "names of slots",
     "('average_gradient',) * self.centered": "names of slots",
     "('velocity_hat',) * self.amsgrad": "names of slots",
@@ -109,7 +111,7 @@ BOOKKEEPING = {
     "now * _number(b, p)": "TensorFlow 1 keeps powers of betas in variables",
     "self._product.value() * momentum": "Keras keeps it in one variable",
 }
-"""Arithmetic in files of optimizers that is no part of an update, and why it is there."""
+"""Arithmetic of files of optimizers and schedules that is no part of a formula -> its purpose."""
 
 LISTS = ("updates +=", "self._own +=", "lines +=")
 
@@ -123,10 +125,8 @@ def arithmetic(path: Path) -> list[str]:
     return [text for text in found if text not in BOOKKEEPING and not text.startswith(LISTS)]
 
 
-def test_optimizers_adapt_update_rules() -> None:
-    files = [
-        p for p in FILES if p.name not in ("schedules.py", "initializers.py")
-        and ("/optimizers" in name_of(p) or "/optim/" in name_of(p))
-    ]
-    assert len(files) >= 7
+def test_optimizers_and_schedules_adapt_formulas() -> None:
+    parts = "/optimizers", "/optim/", "/schedules"
+    files = [p for p in FILES if any(part in name_of(p) for part in parts)]
+    assert len(files) >= 9
     none_of(files, arithmetic, name_of)
