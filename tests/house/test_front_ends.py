@@ -1,6 +1,7 @@
 """The front ends `tf` and `torch` hold names, defaults, dtypes and errors; formulas are below them.
 
 Update rules are in `pullback/optim/rules.py`, learning-rate decays in `pullback/optim/decays.py`.
+Initialisers are in `pullback/nn/init.py`.
 The table `NUMPY` lists the files that still call NumPy themselves; it is meant to become shorter.
 A file that computes says what.
 """
@@ -38,7 +39,6 @@ NUMPY = {
     "tf/v1/arrays.py": "shapes and constants",
     "tf/v1/functions.py": "the kernel of a graph operation",
     "tf/v1/graph.py": "dtypes; tells arrays",
-    "tf/v1/initializers.py": "computes: a mask of the diagonal",
     "tf/v1/optimizers.py": "the first values of slots",
     "tf/v1/random.py": "computes: samples of graph operations",
     "tf/v1/testing.py": "compares gradients with differences, as TensorFlow's test function does",
@@ -59,7 +59,6 @@ NUMPY = {
     "torch/nn/functional/layers.py": "indices and masks; computes: rows of renormalised embeddings",
     "torch/nn/functional/sampling.py": "computes: grids of coordinates",
     "torch/nn/functional/windows.py": "indices",
-    "torch/nn/init.py": "computes: the values of initialisers",
     "torch/nn/utils/parametrizations.py": "computes: the power iteration of a spectral norm",
     "torch/nodes.py": "zeros of undefined gradients",
     "torch/ordering.py": "computes: unique, histograms, medians, modes and running extremes",
