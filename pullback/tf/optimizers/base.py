@@ -216,10 +216,10 @@ class Optimizer:
 
 def _plain(v: Variable, g: Any, rate: Any) -> bool:
     """Whether nothing is traced and all arrays are NumPy's, of one shape and a usual dtype."""
+    kind, data, slope = rate._data.__class__, v._data, g._data
     return (
-        current_graph() is None and v._data.dtype.char in "fd"
-        and isinstance(v._data, rate._data.__class__)
-        and isinstance(g._data, rate._data.__class__) and g._data.shape == v._data.shape
+        isinstance(data, kind) and isinstance(slope, kind) and data.dtype.char in "fd"
+        and slope.shape == data.shape and current_graph() is None
     )
 
 

@@ -38,7 +38,7 @@ class SGD(Optimizer):
 
     def _rule(self, x: Any, g: Any, slots: Sequence[Any], rate: Any, count: Any) -> Any:
         return rules.sgd(x, g, slots, rate, momentum=self.momentum, nesterov=self.nesterov,
-                         scaled=True)
+                         scaled=bool(slots))
 
 
 class RMSprop(Optimizer):
