@@ -8,14 +8,27 @@ as in the layers here: fan_in is inputs × window size, fan_out is outputs × wi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 from .. import ops
-from ..core.tensor import Tensor, wrap
+from ..core.op import OPS
+from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentError, ShapeError
 from ..random import Generator, default_generator
 
 Shape = tuple[int, ...]
+
+TRUNCATED_STD = 0.87962566103423978
+"""The standard deviation of a normal number that is at most 2."""
+
+_GAINS = {
+    "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
+    "conv_transpose2d": 1.0, "conv_transpose3d": 1.0, "sigmoid": 1.0, "tanh": 5 / 3,
+    "relu": math.sqrt(2.0), "selu": 0.75,
+}
 
 
 def zeros(shape: Shape, *, dtype: Any = "float32") -> Tensor:
@@ -80,7 +93,7 @@ def glorot_uniform(
     >>> bool(abs(glorot_uniform((20, 4)).numpy()).max() <= 0.5)
     True
     """
-    bound = gain * math.sqrt(6 / max(1, sum(fans(shape))))
+    bound = gain * math.sqrt(3) * fan_std(fans(shape), "fan_avg")
     return uniform(shape, low=-bound, high=bound, generator=generator, dtype=dtype)
 
 
@@ -92,7 +105,7 @@ def glorot_normal(
     >>> glorot_normal((20, 4)).shape
     (20, 4)
     """
-    std = gain * math.sqrt(2 / max(1, sum(fans(shape))))
+    std = gain * fan_std(fans(shape), "fan_avg")
     return normal(shape, std=std, generator=generator, dtype=dtype)
 
 
@@ -102,12 +115,12 @@ def kaiming_uniform(
 ) -> Tensor:
     """Uniform in ±√(6 / ((1 + a²) · fan)): for relu, or leaky relu of slope a (He et al., 2015).
 
-    mode  "fan_in" keeps the variance of activations, "fan_out" that of gradients
+    mode  "fan_in" keeps the size of values, "fan_out" that of gradients, "fan_avg" is between
 
     >>> bool(abs(kaiming_uniform((4, 24)).numpy()).max() <= 0.5)
     True
     """
-    bound = math.sqrt(6 / ((1 + a * a) * _fan(shape, mode)))
+    bound = math.sqrt(3) * fan_std(fans(shape), mode, 2 / (1 + a * a))
     return uniform(shape, low=-bound, high=bound, generator=generator, dtype=dtype)
 
 
@@ -120,11 +133,110 @@ def kaiming_normal(
     >>> kaiming_normal((4, 24)).shape
     (4, 24)
     """
-    std = math.sqrt(2 / ((1 + a * a) * _fan(shape, mode)))
+    std = fan_std(fans(shape), mode, 2 / (1 + a * a))
     return normal(shape, std=std, generator=generator, dtype=dtype)
 
 
 he_uniform, he_normal = kaiming_uniform, kaiming_normal
+
+
+def truncated_normal(
+    shape: Shape, *, mean: float = 0.0, std: float = 1.0, low: float = -2.0, high: float = 2.0,
+    generator: Generator | None = None, dtype: Any = "float32",
+) -> Tensor:
+    """Normal numbers under the condition that they are in [low, high].
+
+    >>> bool(abs(truncated_normal((100,), low=-1.0, high=1.0).numpy()).max() <= 1)
+    True
+    """
+    from scipy.special import ndtr, ndtri  # heavy, and needed here alone
+
+    ends = [float(ndtr((bound - mean) / std)) for bound in (low, high)]
+    source = generator or default_generator()
+    chance = raw(source.uniform(shape, low=ends[0], high=ends[1]))
+    return wrap(Tensor, numpy.asarray(numpy.clip(ndtri(chance) * std + mean, low, high), dtype))
+
+
+def orthogonal(
+    shape: Shape, *, gain: float = 1.0, generator: Generator | None = None, dtype: Any = "float32"
+) -> Tensor:
+    """A random matrix with orthonormal rows or columns, times gain; all axes but the first are one.
+
+    Raises `ShapeError` for less than two axes.
+
+    >>> q = orthogonal((2, 3), dtype="float64").numpy()
+    >>> bool(abs(q @ q.T - numpy.eye(2)).max() < 1e-12)
+    True
+    """
+    if len(shape) < 2:
+        raise ShapeError("shape of an orthogonal matrix", "at least 2 axes", f"{tuple(shape)}")
+    rows, columns = shape[0], math.prod(shape[1:])
+    drawn = normal(
+        (max(rows, columns), min(rows, columns)), generator=generator, dtype="float64"
+    )
+    made = ops.reshape(orthonormal(drawn, rows < columns), tuple(shape)) * gain
+    return OPS["astype"](made, numpy.dtype(dtype))
+
+
+def orthonormal(drawn: Any, transposed: bool) -> Any:
+    """Orthonormal columns from a matrix of normal numbers; rows, if `transposed`."""
+    q, r = OPS["qr"](drawn)
+    diagonal = ops.sum(r * numpy.eye(raw(r).shape[0], dtype=raw(r).dtype), axis=0)
+    q = q * ops.sign(diagonal)
+    return ops.matrix_transpose(q) if transposed else q
+
+
+def dirac(shape: Shape, *, groups: int = 1, dtype: Any = "float32") -> Tensor:
+    """Weights of a convolution that passes channels on as they are.
+
+    Raises `ShapeError` unless there are 3 to 5 axes, the first divisible by `groups`.
+
+    >>> dirac((2, 2, 1)).numpy()[..., 0].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    if not 3 <= len(shape) <= 5 or shape[0] % groups:
+        raise ShapeError("shape of `dirac`", "3 to 5 axes, the first divisible by groups",
+                         f"{tuple(shape)}, groups={groups}")
+    values, middle = numpy.zeros(shape, dtype), tuple(n // 2 for n in shape[2:])
+    each = shape[0] // groups
+    for group in range(groups):
+        for i in range(min(each, shape[1])):
+            values[(group * each + i, i, *middle)] = 1
+    return wrap(Tensor, values)
+
+
+def sparse(
+    shape: Shape, sparsity: float, *, std: float = 0.01, generator: Generator | None = None,
+    dtype: Any = "float32",
+) -> Tensor:
+    """A matrix of normal numbers, of which this share is 0 in each column.
+
+    >>> int((sparse((4, 3), 0.5).numpy() == 0).sum())
+    6
+    """
+    source = generator or default_generator()
+    values = numpy.array(raw(source.normal(shape, scale=std)), dtype)
+    for column in range(shape[1]):
+        empty = numpy.asarray(raw(source.permutation(shape[0])))[: math.ceil(sparsity * shape[0])]
+        values[empty, column] = 0
+    return wrap(Tensor, values)
+
+
+def calculate_gain(nonlinearity: str, param: Any = None) -> float:
+    """The factor that undoes what an activation takes of the size of values.
+
+    param  the slope of a leaky relu
+
+    >>> calculate_gain("tanh")
+    1.6666666666666667
+    """
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        return math.sqrt(2 / (1 + slope**2))
+    if nonlinearity not in _GAINS:
+        raise ArgumentError("argument `nonlinearity` of `calculate_gain`", f"one of {[*_GAINS]}",
+                            repr(nonlinearity))
+    return _GAINS[nonlinearity]
 
 
 def fans(shape: Shape) -> tuple[int, int]:
@@ -141,7 +253,27 @@ def fans(shape: Shape) -> tuple[int, int]:
     return shape[1] * window, shape[0] * window
 
 
-def _fan(shape: Shape, mode: str) -> int:
-    if mode not in ("fan_in", "fan_out"):
-        raise ArgumentError("argument `mode`", "'fan_in' or 'fan_out'", repr(mode))
-    return max(1, fans(shape)[mode == "fan_out"])
+def fans_last(shape: Sequence[int]) -> tuple[int, int]:
+    """(fan_in, fan_out) of a weight (*window, inputs, outputs), TensorFlow's; of one axis, that.
+
+    >>> fans_last([3, 3, 8, 16]), fans_last([5])
+    ((72, 144), (5, 5))
+    """
+    if len(shape) < 2:
+        return math.prod(shape), math.prod(shape)
+    window = math.prod(shape[:-2])
+    return shape[-2] * window, shape[-1] * window
+
+
+def fan_std(fans: tuple[int, int], mode: str, scale: float = 1.0) -> float:
+    """√(scale / n), n at least 1: by mode fan_in, fan_out, or ("fan_avg") their mean.
+
+    Raises `ArgumentError` for another mode.
+
+    >>> fan_std((2, 6), "fan_avg")
+    0.5
+    """
+    counts = {"fan_in": fans[0], "fan_out": fans[1], "fan_avg": sum(fans) / 2}
+    if mode not in counts:
+        raise ArgumentError("argument `mode`", "'fan_in', 'fan_out' or 'fan_avg'", repr(mode))
+    return math.sqrt(scale / max(1, counts[mode]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..ops import sqrt
+from . import rules
 from .base import Group, Optimizer, at_least, below_one
 
 
@@ -45,15 +45,11 @@ class Adagrad(Optimizer):
         return ("sum",)
 
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
-        (total,) = slots
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * x
         if count == 1:
-            total += group["initial_accumulator_value"]
-        total += g * g
-        root = sqrt(total)
-        root += group["eps"]
-        x -= g / root * (group["lr"] / (1 + (count - 1) * group["lr_decay"]))
+            slots[0] += group["initial_accumulator_value"]
+        lr = group["lr"] / (1 + (count - 1) * group["lr_decay"])
+        x, g = rules.decayed(x, g, lr, group["weight_decay"])
+        rules.adagrad(x, g, slots, lr, group["eps"])
 
 
 class Adadelta(Optimizer):
@@ -89,12 +85,5 @@ class Adadelta(Optimizer):
         return "square_avg", "acc_delta"
 
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
-        (v, u), rho, eps = slots, group["rho"], group["eps"]
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * x
-        v *= rho
-        v += g * g * (1 - rho)
-        delta = g * sqrt(u + eps) / sqrt(v + eps)
-        u *= rho
-        u += delta * delta * (1 - rho)
-        x -= group["lr"] * delta
+        x, g = rules.decayed(x, g, group["lr"], group["weight_decay"])
+        rules.adadelta(x, g, slots, group["lr"], group["rho"], group["eps"])

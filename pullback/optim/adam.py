@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
-from ..ops import maximum, sqrt
-from .base import Group, Optimizer, at_least, below_one
+from . import rules
+from .base import Group, Optimizer, at_least, below_one, stored
 
 
-class Adam(Optimizer):
+class WithBetas(Optimizer):
+    """Base of the optimizers with running averages of gradients and of their sizes."""
+
+    def _check(self, group: Group) -> None:
+        at_least(group, self._name, ("lr", "eps", "weight_decay"))
+        first, second = group["betas"]
+        below_one(self._name, **{"betas[0]": first, "betas[1]": second})
+
+    def _decayed(self, x: Any, g: Any, group: Group) -> tuple[Any, Any]:
+        """The parameter and the gradient after weight decay."""
+        return rules.decayed(
+            x, g, group["lr"], group["weight_decay"],
+            decoupled=group.get("decoupled_weight_decay", False),
+        )
+
+
+class Adam(WithBetas):
     """x ← x - lr · m / (√v + eps), with running averages m of g and v of g², their bias corrected.
 
     params        tensors, variables or groups; see `Optimizer`
@@ -41,32 +56,18 @@ class Adam(Optimizer):
             "maximize": maximize,
         })
 
-    def _check(self, group: Group) -> None:
-        at_least(group, self._name, ("lr", "eps", "weight_decay"))
-        first, second = group["betas"]
-        below_one(self._name, **{"betas[0]": first, "betas[1]": second})
-
     def _slots(self, group: Group) -> tuple[str, ...]:
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
         return names if group["amsgrad"] else names[:2]
 
-    def _decayed(self, x: Any, g: Any, group: Group) -> Any:
-        """Let the weights decay; the gradient to go on with."""
-        return g + group["weight_decay"] * x if group["weight_decay"] else g
-
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
-        (first, second), (m, v, *top) = group["betas"], slots
-        g = self._decayed(x, g, group)
-        m += (g - m) * (1 - first)
-        v *= second
-        v += g * g * (1 - second)
-        for largest in top:
-            largest[...] = maximum(largest, v)
-            v = largest
-        root = sqrt(v)
-        root /= math.sqrt(1 - second**count)
-        root += group["eps"]
-        x -= m / root * (group["lr"] / (1 - first**count))
+        if group["weight_decay"]:
+            x, g = self._decayed(x, g, group)
+        betas = first, second = group["betas"]
+        powers = first**count, second**count
+        made = rules.adam(x, g, slots, group["lr"], betas, powers, group["eps"])
+        if group["amsgrad"]:
+            stored(slots, made)
 
 
 class AdamW(Adam):
@@ -88,6 +89,5 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize)
 
-    def _decayed(self, x: Any, g: Any, group: Group) -> Any:
-        x *= 1 - group["lr"] * group["weight_decay"]
-        return g
+    def _decayed(self, x: Any, g: Any, group: Group) -> tuple[Any, Any]:
+        return rules.decayed(x, g, group["lr"], group["weight_decay"], decoupled=True)

@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
-from ..ops import abs as absolute
-from ..ops import clip, maximum, sign, sqrt, where
-from .base import Group, Optimizer, at_least, below_one
+from . import rules
+from .adam import WithBetas
+from .base import Group, Optimizer, at_least, below_one, stored
 
 Betas = tuple[float, float]
 
 
-class _Kin(Optimizer):
-    """What has betas."""
-
-    def _check(self, group: Group) -> None:
-        at_least(group, self._name, ("lr", "eps", "weight_decay"))
-        first, second = group["betas"]
-        below_one(self._name, **{"betas[0]": first, "betas[1]": second})
-
-    def _decayed(self, x: Any, g: Any, group: Group) -> Any:
-        """Let the weights decay; the gradient to go on with."""
-        decay = group["weight_decay"]
-        if not decay:
-            return g
-        if group.get("decoupled_weight_decay"):
-            x *= 1 - group["lr"] * decay
-            return g
-        return g + decay * x
-
-
-class Adamax(_Kin):
+class Adamax(WithBetas):
     """Adam with the largest |g|, slowly forgotten, in the place of √v.
 
     params        tensors, variables or groups; see `Optimizer`
@@ -60,14 +40,13 @@ class Adamax(_Kin):
         return "exp_avg", "exp_inf"
 
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
-        (first, second), (m, u) = group["betas"], slots
-        g = self._decayed(x, g, group)
-        m += (g - m) * (1 - first)
-        u[...] = maximum(u * second, absolute(g) + group["eps"])
-        x -= m / u * (group["lr"] / (1 - first**count))
+        x, g = self._decayed(x, g, group)
+        stored(slots, rules.adamax(
+            x, g, slots, group["lr"], group["betas"], count, group["eps"]
+        ))
 
 
-class NAdam(_Kin):
+class NAdam(WithBetas):
     """Adam that looks ahead, as Nesterov's momentum does.
 
     params          tensors, variables or groups; see `Optimizer`
@@ -97,24 +76,18 @@ class NAdam(_Kin):
         return "exp_avg", "exp_avg_sq", "mu_product"
 
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
-        (first, second), (m, v, product) = group["betas"], slots
-        g = self._decayed(x, g, group)
+        decay, (m, v, product) = group["momentum_decay"], slots
         if count == 1:
             product += 1.0
-        mu, following = (
-            first * (1 - 0.5 * 0.96 ** (n * group["momentum_decay"])) for n in (count, count + 1)
+        product *= rules.nadam_momentum(group["betas"][0], count, decay)
+        x, g = self._decayed(x, g, group)
+        rules.nadam(
+            x, g, (m, v), group["lr"], group["betas"], count, product, group["eps"],
+            momentum_decay=decay,
         )
-        product *= mu
-        m += (g - m) * (1 - first)
-        v *= second
-        v += g * g * (1 - second)
-        root = sqrt(v / (1 - second**count))
-        root += group["eps"]
-        x -= g / root * (group["lr"] * (1 - mu)) / (1 - product)
-        x -= m / root * (group["lr"] * following) / (1 - product * following)
 
 
-class RAdam(_Kin):
+class RAdam(WithBetas):
     """Adam that goes by m alone until v has seen enough.
 
     params  tensors, variables or groups; see `Optimizer`
@@ -142,21 +115,8 @@ class RAdam(_Kin):
         return "exp_avg", "exp_avg_sq"
 
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
-        (first, second), (m, v) = group["betas"], slots
-        g = self._decayed(x, g, group)
-        m += (g - m) * (1 - first)
-        v *= second
-        v += g * g * (1 - second)
-        step = m * (group["lr"] / (1 - first**count))
-        longest = 2 / (1 - second) - 1
-        length = longest - 2 * count * second**count / (1 - second**count)
-        if length > 5:
-            share = (length - 4) * (length - 2) * longest
-            share /= (longest - 4) * (longest - 2) * length
-            root = sqrt(v)
-            root += group["eps"]
-            step = step / root * math.sqrt(share * (1 - second**count))
-        x -= step
+        x, g = self._decayed(x, g, group)
+        rules.radam(x, g, slots, group["lr"], group["betas"], count, group["eps"])
 
 
 class Rprop(Optimizer):
@@ -191,12 +151,6 @@ class Rprop(Optimizer):
         return "prev", "step_size"
 
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
-        (before, size), (less, more) = slots, group["etas"]
         if count == 1:
-            size += group["lr"]
-        same = before * g
-        factor = where(same > 0, more, where(same < 0, less, 1.0))
-        size[...] = clip(size * factor, *group["step_sizes"])
-        g = where(same < 0, g * 0, g)
-        x -= sign(g) * size
-        before[...] = g
+            slots[1] += group["lr"]
+        stored(slots, rules.rprop(x, g, slots, group["etas"], group["step_sizes"]))

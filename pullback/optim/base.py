@@ -7,8 +7,9 @@ the memory of a large parameter once.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -194,8 +195,13 @@ class Optimizer(ABC):
 
     def _fitted(self, g: Any, p: Any, i: int) -> Any:
         """A gradient as a raw array of the parameter's shape and dtype."""
-        who, data = f"gradient {i} of {self._name}.step", p._data
+        data = p._data
         given = to_array(g, data)
+        if given.__class__ is data.__class__ and (given.shape, given.dtype) == (
+            data.shape, data.dtype
+        ):
+            return given
+        who = f"gradient {i} of {self._name}.step"
         if tuple(getattr(given, "shape", ())) != p.shape:
             raise ShapeError(
                 who, f"the parameter's shape {p.shape}", f"shape {tuple(getattr(g, 'shape', ()))}"
@@ -335,6 +341,13 @@ def below_one(who: str, **options: float) -> None:
             raise ArgumentError(f"argument `{name}` of {who}", "a number in [0, 1)", f"{value}")
 
 
+def stored(slots: list[Any], updated: tuple[Any, Sequence[Any]]) -> None:
+    """Write the slots that an update rule returned as new arrays into those that are kept."""
+    for kept, made in zip(slots, updated[1], strict=True):
+        if made is not kept:
+            kept[...] = made
+
+
 def _listed(values: Any, what: str, optimizer: Optimizer) -> list[Any]:
     if isinstance(values, (Tensor, Mapping)) or not isinstance(values, Iterable):
         raise ArgumentTypeError(
@@ -370,19 +383,13 @@ def _array(p: Any) -> Any:
     return data
 
 
-def _pieces(arrays: list[Any]) -> Iterator[list[Any]]:
+def _pieces(arrays: list[Any]) -> Iterable[list[Any]]:
     """Views of corresponding parts, along the first axis; of complex arrays, their two halves."""
     if is_complex(arrays[0]):  # each half is a real number to the formulas, as in PyTorch
-        yield from _pieces([a.real for a in arrays])
-        yield from _pieces([a.imag for a in arrays])
-        return
+        return [*_pieces([a.real for a in arrays]), *_pieces([a.imag for a in arrays])]
     shape = arrays[0].shape
-    entries = 1
-    for length in shape:
-        entries *= length
+    entries = math.prod(shape)
     if entries <= _PIECE:
-        yield arrays
-        return
+        return (arrays,)
     rows = max(1, _PIECE * shape[0] // entries)
-    for start in range(0, shape[0], rows):
-        yield [a[start : start + rows] for a in arrays]
+    return ([a[i : i + rows] for a in arrays] for i in range(0, shape[0], rows))

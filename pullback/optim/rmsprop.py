@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..ops import maximum, sqrt
+from . import rules
 from .base import Group, Optimizer, at_least, below_one
 
 
@@ -45,30 +45,11 @@ class RMSprop(Optimizer):
         below_one(self._name, alpha=group["alpha"])
 
     def _slots(self, group: Group) -> tuple[str, ...]:
-        names = ["square_avg"]
-        if group["centered"]:
-            names.append("grad_avg")
-        if group["momentum"]:
-            names.append("momentum_buffer")
-        return tuple(names)
+        return ("square_avg", *("momentum_buffer",) * bool(group["momentum"]),
+                *("grad_avg",) * group["centered"])
 
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
-        alpha, momentum = group["alpha"], group["momentum"]
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * x
-        v = slots[0]
-        v *= alpha
-        v += g * g * (1 - alpha)
-        if group["centered"]:
-            mean = slots[1]
-            mean += (g - mean) * (1 - alpha)
-            v = maximum(v - mean * mean, 0.0)  # rounding may take it below
-        root = sqrt(v)
-        root += group["eps"]
-        g = g / root
-        if momentum:
-            b = slots[-1]
-            b *= momentum
-            b += g
-            g = b
-        x -= group["lr"] * g
+        rules.rmsprop(
+            *rules.decayed(x, g, group["lr"], group["weight_decay"]), slots, group["lr"],
+            group["alpha"], group["eps"], momentum=group["momentum"], centered=group["centered"],
+        )

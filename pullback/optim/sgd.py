@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..arrays import movers
 from ..errors import ArgumentError
+from . import rules
 from .base import Group, Optimizer, at_least
 
 
@@ -55,15 +55,8 @@ class SGD(Optimizer):
         return ("momentum_buffer",) if group["momentum"] else ()
 
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
-        momentum, decay = group["momentum"], group["weight_decay"]
-        if decay:
-            g = g + decay * x
-        if momentum:
-            (v,) = slots
-            v *= momentum
-            v += g if count == 1 or not group["dampening"] else (1 - group["dampening"]) * g
-            g = g + momentum * v if group["nesterov"] else v
-        if x.__class__ in movers:
-            movers[x.__class__](x, g, -group["lr"])
-        else:
-            x -= group["lr"] * g
+        rules.sgd(
+            *rules.decayed(x, g, group["lr"], group["weight_decay"]), slots, group["lr"],
+            momentum=group["momentum"], dampening=group["dampening"] if count > 1 else 0.0,
+            nesterov=group["nesterov"],
+        )

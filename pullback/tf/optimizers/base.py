@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ...core.symbols import current_graph
 from ...errors import ArgumentError, ArgumentTypeError
-from .. import linalg, strict
+from ...optim import rules
+from .. import linalg
 from ..convert import convert_to_tensor
 from ..indexed_slices import IndexedSlices
 from ..math import clip_by_value
@@ -27,7 +29,8 @@ class Optimizer:
     clipvalue        the largest entry of a gradient
     global_clipnorm  the largest norm of all gradients together
 
-    A subclass has `_names`, the slots it keeps for a variable, and `_step`, its formula.
+    A subclass has `_names`, the slots it keeps for a variable, and `_rule`, which calls the update
+    rule in `pullback.optim.rules` with Keras's options.
 
     >>> from pullback import tf
     >>> v = tf.Variable(4.0)
@@ -143,28 +146,44 @@ class Optimizer:
                                 f"variable of {[getattr(v, 'name', v) for v in variables]}")
         self.build(v for _, v in pairs)
         gradients = self._clipped([g for g, _ in pairs])
-        rate = convert_to_tensor(self.learning_rate)
-        count = cast(self.iterations, "float32") + 1.0
+        scalars, dtypes = self._scalars(), {v._data.dtype for _, v in pairs}
+        cast_to = {dtype: [cast(s, dtype) for s in scalars] for dtype in dtypes}
         for g, (_, v) in zip(gradients, pairs, strict=True):
-            self._update(g, v, rate, count)
+            self._update(g, v, cast_to[v._data.dtype])
         self.iterations.assign_add(1)
 
-    def _update(self, g: Any, v: Variable, rate: Any, count: Any) -> None:
-        rate, count = cast(rate, v.dtype), cast(count, v.dtype)
+    def _scalars(self) -> list[Any]:
+        """What `_rule` is passed after the slots: the learning rate and the number of the step."""
+        return [convert_to_tensor(self.learning_rate), cast(self.iterations, "float32") + 1.0]
+
+    def _update(self, g: Any, v: Variable, scalars: list[Any]) -> None:
         if self.weight_decay:
-            v.assign_sub(v.value() * self.weight_decay * rate)
-        if not (isinstance(g, IndexedSlices) and self._takes_slices()):
-            g = convert_to_tensor(g)
-        self._step(g, v, self._slots[id(v)], rate, count)
+            v.assign(rules.decayed(
+                v.value(), g, scalars[0], self.weight_decay, decoupled=True
+            )[0])
+        if isinstance(g, IndexedSlices) and not self._slots[id(v)]:
+            v.scatter_add(g.with_values(self._rule(0.0, g.values, (), *scalars)[0]))
+        else:
+            self._apply_rule(convert_to_tensor(g), v, scalars)
         if v.constraint is not None:
             v.assign(v.constraint(v.value()))
 
-    def _takes_slices(self) -> bool:
-        """Whether a step by slices changes nothing but those."""
-        return False
+    def _apply_rule(self, g: Any, v: Variable, scalars: list[Any]) -> None:
+        slots = self._slots[id(v)].values()
+        plain = _plain(v, g, scalars[0])
+        if plain:  # arrays are faster; copies, as a rule writes to them
+            g, scalars = g._data, [s._data for s in scalars]
+        if not slots:
+            v.assign_add(self._rule(0.0, g, (), *scalars)[0])
+            return
+        values = (s._data.copy() if plain else s.value() for s in (v, *slots))
+        value, made = self._rule(next(values), g, [*values], *scalars)
+        v.assign(value)
+        for slot, new in zip(slots, made, strict=True):
+            slot.assign(new)
 
-    def _step(self, g: Any, v: Variable, slots: dict[str, Any], rate: Any, count: Any) -> None:
-        """The formula: change a variable by its gradient; count is 1 in the first step."""
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], rate: Any, count: Any) -> Any:
+        """The new value and slots of a variable; count is 1 in the first step."""
         raise NotImplementedError
 
     def _clipped(self, gradients: list[Any]) -> list[Any]:
@@ -195,11 +214,13 @@ class Optimizer:
         self.apply_gradients(zip(tape.gradient(value, variables), variables, strict=True))
 
 
-def moved(slot: Any, value: Any, keep: Any) -> Any:
-    """slot ← keep · slot + (1 - keep) · value, and what it is then."""
-    made = strict.add(slot.value(), strict.multiply(value - slot.value(), 1 - keep))
-    slot.assign(made)
-    return made
+def _plain(v: Variable, g: Any, rate: Any) -> bool:
+    """Whether nothing is traced and all arrays are NumPy's, of one shape and a usual dtype."""
+    kind, data, slope = rate._data.__class__, v._data, g._data
+    return (
+        isinstance(data, kind) and isinstance(slope, kind) and data.dtype.char in "fd"
+        and slope.shape == data.shape and current_graph() is None
+    )
 
 
 Rate = float | Callable[..., Any]

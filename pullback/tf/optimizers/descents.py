@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ..indexed_slices import IndexedSlices
-from ..math import maximum, rsqrt, sign, sqrt, square
-from ..variable import Variable
-from .base import Optimizer, Rate, moved
+from ...optim import rules
+from .base import Optimizer, Rate
 
 __all__ = ["SGD", "Adadelta", "Adagrad", "Lion", "RMSprop"]
 
@@ -37,19 +36,9 @@ class SGD(Optimizer):
     def _slot_names(self) -> tuple[str, ...]:
         return ("momentum",) if self.momentum else ()
 
-    def _takes_slices(self) -> bool:
-        return not self.momentum
-
-    def _step(self, g: Any, v: Variable, slots: dict[str, Any], rate: Any, count: Any) -> None:
-        if isinstance(g, IndexedSlices):
-            v.scatter_sub(g.with_values(g.values * rate))
-        elif not self.momentum:
-            v.assign_sub(g * rate)
-        else:
-            m = slots["momentum"]
-            m.assign(m.value() * self.momentum - g * rate)
-            step = m.value() * self.momentum - g * rate if self.nesterov else m.value()
-            v.assign_add(step)
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], rate: Any, count: Any) -> Any:
+        return rules.sgd(x, g, slots, rate, momentum=self.momentum, nesterov=self.nesterov,
+                         scaled=bool(slots))
 
 
 class RMSprop(Optimizer):
@@ -77,16 +66,11 @@ class RMSprop(Optimizer):
         return ("velocity", *("momentum",) * bool(self.momentum),
                 *("average_gradient",) * self.centered)
 
-    def _step(self, g: Any, v: Variable, slots: dict[str, Any], rate: Any, count: Any) -> None:
-        size = moved(slots["velocity"], square(g), self.rho)
-        if self.centered:
-            size = size - square(moved(slots["average_gradient"], g, self.rho))
-        step = rate * g * rsqrt(size + self.epsilon)
-        if self.momentum:
-            m = slots["momentum"]
-            m.assign(m.value() * self.momentum + step)
-            step = m.value()
-        v.assign_sub(step)
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], rate: Any, count: Any) -> Any:
+        return rules.rmsprop(
+            x, g, slots, rate, self.rho, self.epsilon, momentum=self.momentum,
+            centered=self.centered, eps_inside=True, lerp=True, scaled=True,
+        )
 
 
 class Adagrad(Optimizer):
@@ -113,10 +97,8 @@ class Adagrad(Optimizer):
     def _first(self, name: str) -> Any:
         return self.initial_accumulator_value
 
-    def _step(self, g: Any, v: Variable, slots: dict[str, Any], rate: Any, count: Any) -> None:
-        total = slots["accumulator"]
-        total.assign_add(square(g))
-        v.assign_sub(rate * g / sqrt(total.value() + self.epsilon))
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], rate: Any, count: Any) -> Any:
+        return rules.adagrad(x, g, slots, rate, self.epsilon, eps_inside=True)
 
 
 class Adadelta(Optimizer):
@@ -138,12 +120,8 @@ class Adadelta(Optimizer):
         super().__init__(learning_rate, **options)
         self.rho, self.epsilon = rho, epsilon
 
-    def _step(self, g: Any, v: Variable, slots: dict[str, Any], rate: Any, count: Any) -> None:
-        size = moved(slots["accumulated_grad"], square(g), self.rho)
-        before = slots["accumulated_delta_var"]
-        step = -sqrt(before.value() + self.epsilon) * g / sqrt(size + self.epsilon)
-        moved(before, square(step), self.rho)
-        v.assign_add(rate * step)
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], rate: Any, count: Any) -> Any:
+        return rules.adadelta(x, g, slots, rate, self.rho, self.epsilon, lerp=True)
 
 
 class Lion(Optimizer):
@@ -165,14 +143,5 @@ class Lion(Optimizer):
         super().__init__(learning_rate, **options)
         self.beta_1, self.beta_2 = beta_1, beta_2
 
-    def _step(self, g: Any, v: Variable, slots: dict[str, Any], rate: Any, count: Any) -> None:
-        m = slots["momentum"]
-        v.assign_sub(rate * sign(m.value() * self.beta_1 + g * (1 - self.beta_1)))
-        m.assign(m.value() * self.beta_2 + g * (1 - self.beta_2))
-
-
-def larger(slot: Any, value: Any) -> Any:
-    """slot ← max(slot, value), and what it is then."""
-    made = maximum(slot.value(), value)
-    slot.assign(made)
-    return made
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], rate: Any, count: Any) -> Any:
+        return rules.lion(x, g, slots, rate, (self.beta_1, self.beta_2))

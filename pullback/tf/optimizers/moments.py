@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ..math import abs as absolute
-from ..math import maximum, pow, sqrt, square
-from ..shaping import cast
+from ...optim import rules
 from ..variable import Variable
-from .base import Optimizer, Rate, moved
-from .descents import larger
+from .base import Optimizer, Rate
 
 __all__ = ["Adam", "AdamW", "Adamax", "Nadam"]
 
@@ -26,9 +24,9 @@ class _Moments(Optimizer):
         super().__init__(learning_rate, **options)
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
 
-    def _means(self, g: Any, slots: dict[str, Any]) -> tuple[Any, Any]:
-        return (moved(slots["momentum"], g, self.beta_1),
-                moved(slots["velocity"], square(g), self.beta_2))
+    @property
+    def _betas(self) -> tuple[float, float]:
+        return self.beta_1, self.beta_2
 
 
 class Adam(_Moments):
@@ -55,17 +53,10 @@ class Adam(_Moments):
     def _slot_names(self) -> tuple[str, ...]:
         return (*self._names, *("velocity_hat",) * self.amsgrad)
 
-    def _step(self, g: Any, v: Variable, slots: dict[str, Any], rate: Any, count: Any) -> None:
-        alpha = rate * sqrt(1 - pow(self._beta(self.beta_2, count), count)) / (
-            1 - pow(self._beta(self.beta_1, count), count)
-        )
-        m, size = self._means(g, slots)
-        if self.amsgrad:
-            size = larger(slots["velocity_hat"], size)
-        v.assign_sub(m * alpha / (sqrt(size) + self.epsilon))
-
-    def _beta(self, beta: float, count: Any) -> Any:
-        return cast(beta, count.dtype)
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], rate: Any, count: Any) -> Any:
+        powers = [beta**count for beta in self._betas]
+        return rules.adam(x, g, slots, rate, self._betas, powers, self.epsilon, eps_hat=True,
+                          lerp=True)
 
 
 class AdamW(Adam):
@@ -98,12 +89,8 @@ class Adamax(_Moments):
 
     _names = ("momentum", "norm")
 
-    def _step(self, g: Any, v: Variable, slots: dict[str, Any], rate: Any, count: Any) -> None:
-        m = moved(slots["momentum"], g, self.beta_1)
-        u = slots["norm"]
-        u.assign(maximum(u.value() * self.beta_2, absolute(g)))
-        fade = 1 - pow(cast(self.beta_1, count.dtype), count)
-        v.assign_sub(rate * m / (fade * (u.value() + self.epsilon)))
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], rate: Any, count: Any) -> Any:
+        return rules.adamax(x, g, slots, rate, self._betas, count, self.epsilon, eps_inside=False)
 
 
 class Nadam(_Moments):
@@ -123,20 +110,14 @@ class Nadam(_Moments):
         super().__init__(learning_rate, beta_1, beta_2, epsilon, **options)
         self._product = Variable(1.0, trainable=False, name="u_product")
 
-    def apply(self, grads: Any, trainable_variables: Any = None) -> None:
-        """See `Optimizer.apply`."""
-        self._product.assign(self._product.value() * self._weight(
-            cast(self.iterations, "float32") + 1.0
-        ))
-        super().apply(grads, trainable_variables)
+    def _scalars(self) -> list[Any]:
+        rate, count = super()._scalars()
+        momentum = rules.nadam_momentum(self.beta_1, count, 1.0)
+        self._product.assign(self._product.value() * momentum)
+        return [rate, count, self._product.value()]
 
-    def _weight(self, count: Any) -> Any:
-        return self.beta_1 * (1.0 - 0.5 * pow(cast(0.96, count.dtype), count))
-
-    def _step(self, g: Any, v: Variable, slots: dict[str, Any], rate: Any, count: Any) -> None:
-        m, size = self._means(g, slots)
-        now, after = self._weight(count), self._weight(count + 1.0)
-        product = cast(self._product, g.dtype)
-        m = after * m / (1 - product * after) + (1 - now) * g / (1 - product)
-        size = size / (1 - pow(cast(self.beta_2, count.dtype), count))
-        v.assign_sub(m * rate / (sqrt(size) + self.epsilon))
+    def _rule(
+        self, x: Any, g: Any, slots: Sequence[Any], rate: Any, count: Any, product: Any = 1.0
+    ) -> Any:
+        return rules.nadam(x, g, slots, rate, self._betas, count, product, self.epsilon,
+                           momentum_decay=1.0, lerp=True)

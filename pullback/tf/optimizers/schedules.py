@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...optim import decays
 from ..convert import convert_to_tensor
-from ..math import cos, floor, minimum, pow
-from ..shaping import cast, where
+from ..shaping import cast
 
 __all__ = [
     "CosineDecay", "ExponentialDecay", "InverseTimeDecay", "LearningRateSchedule",
@@ -46,13 +45,12 @@ class ExponentialDecay(LearningRateSchedule):
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
 
-    def _time(self, step: Any) -> Any:
-        time = _number(step) / float(self.decay_steps)
-        return floor(time) if self.staircase else time
-
     def __call__(self, step: Any) -> Any:
         """The learning rate in a step."""
-        return self.initial_learning_rate * pow(_number(self.decay_rate), self._time(step))
+        return self._decay(self.initial_learning_rate, _number(step), float(self.decay_steps),
+                           self.decay_rate, self.staircase)
+
+    _decay = staticmethod(decays.exponential)
 
 
 class InverseTimeDecay(ExponentialDecay):
@@ -62,9 +60,7 @@ class InverseTimeDecay(ExponentialDecay):
     np.float32(0.25)
     """
 
-    def __call__(self, step: Any) -> Any:
-        """The learning rate in a step."""
-        return self.initial_learning_rate / (1.0 + self.decay_rate * self._time(step))
+    _decay = staticmethod(decays.inverse_time)
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):
@@ -81,11 +77,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
     def __call__(self, step: Any) -> Any:
         """The learning rate in a step."""
-        step = _number(step)
-        rate = _number(self.values[-1])
-        for edge, value in reversed(list(zip(self.boundaries, self.values, strict=False))):
-            rate = where(step <= float(edge), _number(value), rate)
-        return rate
+        values = [_number(value) for value in self.values]
+        return decays.piecewise(_number(step), [float(b) for b in self.boundaries], values)
 
 
 class PolynomialDecay(LearningRateSchedule):
@@ -105,15 +98,10 @@ class PolynomialDecay(LearningRateSchedule):
 
     def __call__(self, step: Any) -> Any:
         """The learning rate in a step."""
-        step, length = _number(step), _number(self.decay_steps)
-        if self.cycle:
-            turns = where(step <= 0.0, _number(1.0), -floor(-step / length))
-            length = length * turns
-        else:
-            step = minimum(step, length)
-        rest = pow(1.0 - step / length, _number(self.power))
-        span = self.initial_learning_rate - self.end_learning_rate
-        return span * rest + self.end_learning_rate
+        return decays.polynomial(
+            self.initial_learning_rate, _number(step), _number(self.decay_steps),
+            self.end_learning_rate, self.power, self.cycle,
+        )
 
 
 class CosineDecay(LearningRateSchedule):
@@ -135,15 +123,7 @@ class CosineDecay(LearningRateSchedule):
 
     def __call__(self, step: Any) -> Any:
         """The learning rate in a step."""
-        step, first = _number(step), self.initial_learning_rate
-        if self.warmup_target is None:
-            return self._decayed(step, first)
-        share = step / max(1.0, float(self.warmup_steps))
-        up = (self.warmup_target - first) * share + first
-        return where(step < float(self.warmup_steps), up,
-                     self._decayed(step - float(self.warmup_steps), self.warmup_target))
-
-    def _decayed(self, step: Any, first: float) -> Any:
-        share = minimum(step, _number(self.decay_steps)) / float(self.decay_steps)
-        part = 0.5 * (1.0 + cos(math.pi * share))
-        return first * ((1 - self.alpha) * part + self.alpha)
+        return decays.cosine(
+            self.initial_learning_rate, _number(step), float(self.decay_steps), self.alpha,
+            self.warmup_target, float(self.warmup_steps),
+        )

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
-import numpy
-
 from ... import ops
-from ...core.op import OPS
 from ...errors import ArgumentError
+from ...nn import init
 from ..dtypes import array_dtype, float32
 from ..values import array_of
 from .arrays import constant as _constant
@@ -130,16 +127,13 @@ class VarianceScaling(Initializer):
         self.seed, self.dtype = seed, dtype
 
     def _drawn(self, shape: list[int], dtype: Any) -> Any:
-        fans = fans_of(shape)
-        fan = {"fan_in": fans[0], "fan_out": fans[1], "fan_avg": sum(fans) / 2}[self.mode]
-        variance = self.scale / max(1.0, fan)
+        std = init.fan_std(init.fans_last(shape), self.mode, self.scale)
         if self.distribution == "uniform":
-            limit = math.sqrt(3.0 * variance)
+            limit = math.sqrt(3.0) * std
             return _uniform(shape, -limit, limit, dtype, self.seed)
         if self.distribution == "untruncated_normal":
-            return _normal(shape, 0.0, math.sqrt(variance), dtype, self.seed)
-        # Truncation at two standard deviations reduces the standard deviation by this factor.
-        return _truncated(shape, 0.0, math.sqrt(variance) / 0.87962566103423978, dtype, self.seed)
+            return _normal(shape, 0.0, std, dtype, self.seed)
+        return _truncated(shape, 0.0, std / init.TRUNCATED_STD, dtype, self.seed)
 
 
 class Orthogonal(Initializer):
@@ -153,10 +147,7 @@ class Orthogonal(Initializer):
             raise ArgumentError("orthogonal initializer", "two axes or more", f"shape {shape}")
         rows, columns = math.prod(shape[:-1]), shape[-1]
         flat = _normal([max(rows, columns), min(rows, columns)], dtype=dtype, seed=self.seed)
-        q, r = OPS["qr"](flat)
-        diagonal = ops.sum(r * numpy.eye(r.shape[0], dtype=array_dtype(dtype)), axis=0)
-        q = q * ops.sign(diagonal)
-        q = ops.matrix_transpose(q) if rows < columns else q
+        q = init.orthonormal(flat, rows < columns)
         return in_graph(get_default_graph(), ops.reshape(q, tuple(shape)) * self.gain)
 
 
@@ -171,20 +162,6 @@ class Identity(Initializer):
             raise ArgumentError("identity initializer", "two axes", f"shape {shape}")
         made = _eye(shape[0], shape[1], dtype=dtype)
         return made if self.gain == 1 else made * self.gain
-
-
-def fans_of(shape: Sequence[int]) -> tuple[float, float]:
-    """The numbers of inputs and outputs of weights with a shape (…, inputs, outputs).
-
-    >>> fans_of([3, 3, 8, 16]), fans_of([5])
-    ((72, 144), (5, 5))
-    """
-    if len(shape) < 1:
-        return 1, 1
-    if len(shape) == 1:
-        return shape[0], shape[0]
-    field = math.prod(shape[:-2])
-    return shape[-2] * field, shape[-1] * field
 
 
 class GlorotUniform(VarianceScaling):

@@ -14,6 +14,7 @@ from ... import ops
 from ...core.tensor import Tensor as CoreTensor
 from ...errors import ArgumentError, ArgumentTypeError
 from ...graphs.variable import GraphVariable
+from ...optim import rules
 from ..convert import as_tensor
 from .differentiation import gradients
 from .graph import get_default_graph, graph_for, home, opened
@@ -29,7 +30,10 @@ __all__ = [
 
 
 class Optimizer:
-    """Base class: `_step(gradient, variable)` builds the update of one variable.
+    """Base class; a subclass has the options, slots and `_rule` of its update.
+
+    `_kept` has the first value of each slot, in the order of their creation; `_hyper` the names of
+    the options, which are passed to `_rule` in the variable's dtype.
 
     >>> import pullback.tf.v1 as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
@@ -42,6 +46,7 @@ class Optimizer:
     """
 
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
+    _hyper: tuple[str, ...] = ("learning_rate",)
 
     def __init__(self, use_locking: bool, name: str) -> None:
         if not name:
@@ -49,6 +54,7 @@ class Optimizer:
         self._name = name
         self._slots: dict[str, dict[Any, Any]] = {}
         self._own: list[Any] = []
+        self._kept: dict[str, float] = {}
 
     def get_name(self) -> str:
         """Its name."""
@@ -160,11 +166,24 @@ class Optimizer:
 
     def _create(self, variables: Sequence[Any]) -> None:
         """Make what is kept beside variables."""
+        for v in variables:
+            for name, start in self._kept.items():
+                self._slot(v, name, start)
 
     def _prepare(self) -> None:
         """Make the tensors that all updates read."""
 
     def _step(self, g: Any, v: Any) -> Any:
+        """The update of one variable and its slots."""
+        slots = [self.get_slot(v, name) for name in self._kept]
+        options = [_number(getattr(self, name), v) for name in self._hyper]
+        value, made = self._rule(v.value(), g, [s.value() for s in slots], *options)
+        done = [slot.assign(new) for slot, new in zip(slots, made, strict=True)]
+        with v.graph.control_dependencies(done):
+            return v.assign(value)
+
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], *options: Any) -> Any:
+        """The new value and slots of a variable, as tensors."""
         raise NotImplementedError
 
     def _finish(self) -> list[Any]:
@@ -216,34 +235,30 @@ class GradientDescentOptimizer(Optimizer):
         super().__init__(use_locking, name)
         self.learning_rate = learning_rate
 
-    def _step(self, g: Any, v: Any) -> Any:
-        return v.assign_sub(g * _number(self.learning_rate, v))
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], *options: Any) -> Any:
+        return rules.sgd(x, g, slots, *options)
 
 
 class MomentumOptimizer(Optimizer):
     """a ← momentum · a + g; v ← v - rate · a, or, Nesterov's, v - rate · (g + momentum · a)."""
 
+    _hyper = ("learning_rate", "momentum")
+
     def __init__(self, learning_rate: Any, momentum: Any, use_locking: bool = False,
                  name: str = "Momentum", use_nesterov: bool = False) -> None:
         super().__init__(use_locking, name)
         self.learning_rate, self.momentum = learning_rate, momentum
-        self.use_nesterov = use_nesterov
+        self.use_nesterov, self._kept = use_nesterov, {"momentum": 0.0}
 
-    def _create(self, variables: Sequence[Any]) -> None:
-        for v in variables:
-            self._slot(v, "momentum")
-
-    def _step(self, g: Any, v: Any) -> Any:
-        rate, momentum = _number(self.learning_rate, v), _number(self.momentum, v)
-        slot = self.get_slot(v, "momentum")
-        moved = slot.assign(slot * momentum + g)
-        if self.use_nesterov:
-            return v.assign_sub(g * rate + moved * momentum * rate)
-        return v.assign_sub(moved * rate)
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], *options: Any) -> Any:
+        rate, momentum = options
+        return rules.sgd(x, g, slots, rate, momentum=momentum, nesterov=self.use_nesterov)
 
 
 class AdamOptimizer(Optimizer):
     """Moments m and s of g and g²; v ← v - rate · √(1 - β₂ᵗ) / (1 - β₁ᵗ) · m / (√s + ε)."""
+
+    _hyper = ("learning_rate", "beta1", "beta2", "epsilon")
 
     def __init__(
         self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999,
@@ -251,7 +266,7 @@ class AdamOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         self.learning_rate, self.beta1, self.beta2 = learning_rate, beta1, beta2
-        self.epsilon = epsilon
+        self.epsilon, self._kept = epsilon, {"m": 0.0, "v": 0.0}
         self._powers: dict[Any, tuple[Any, Any]] = {}
 
     def _create(self, variables: Sequence[Any]) -> None:
@@ -265,22 +280,16 @@ class AdamOptimizer(Optimizer):
             )
             self._powers[graph] = one, two
             self._own += [one, two]
-        for v in variables:
-            self._slot(v, "m")
-            self._slot(v, "v")
+        super()._create(variables)
 
     def _prepare(self) -> None:
         one, two = self._powers[get_default_graph()]
         self._now = one.read_value(), two.read_value()
 
-    def _step(self, g: Any, v: Any) -> Any:
-        beta1, beta2 = _number(self.beta1, v), _number(self.beta2, v)
-        one, two = (_number(p, v) for p in self._now)
-        rate = _number(self.learning_rate, v) * ops.sqrt(1 - two) / (1 - one)
-        m, s = self.get_slot(v, "m"), self.get_slot(v, "v")
-        first = m.assign_add((g - m) * (1 - beta1))
-        second = s.assign_add((g * g - s) * (1 - beta2))
-        return v.assign_sub(first * rate / (ops.sqrt(second) + _number(self.epsilon, v)))
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], *options: Any) -> Any:
+        rate, *betas, epsilon = options
+        powers = [_number(power, x) for power in self._now]
+        return rules.adam(x, g, slots, rate, betas, powers, epsilon, eps_hat=True, lerp=True)
 
     def _finish(self) -> list[Any]:
         powers = self._powers[get_default_graph()]
@@ -297,6 +306,8 @@ class RMSPropOptimizer(Optimizer):
     centered  the mean of g, squared, is taken off s under the root
     """
 
+    _hyper = ("learning_rate", "decay", "epsilon", "momentum")
+
     def __init__(
         self, learning_rate: Any, decay: Any = 0.9, momentum: Any = 0.0, epsilon: Any = 1e-10,
         use_locking: bool = False, centered: bool = False, name: str = "RMSProp",
@@ -304,24 +315,16 @@ class RMSPropOptimizer(Optimizer):
         super().__init__(use_locking, name)
         self.learning_rate, self.decay = learning_rate, decay
         self.momentum, self.epsilon, self.centered = momentum, epsilon, centered
+        self._kept = {"rms": 1.0, **({"mg": 0.0} if centered else {}), "momentum": 0.0}
 
-    def _create(self, variables: Sequence[Any]) -> None:
-        for v in variables:
-            self._slot(v, "rms", 1.0)
-            if self.centered:
-                self._slot(v, "mg")
-            self._slot(v, "momentum")
-
-    def _step(self, g: Any, v: Any) -> Any:
-        decay, rate = _number(self.decay, v), _number(self.learning_rate, v)
-        squares, moved = self.get_slot(v, "rms"), self.get_slot(v, "momentum")
-        under = squares.assign_add((g * g - squares) * (1 - decay))
-        if self.centered:
-            mean = self.get_slot(v, "mg")
-            mean = mean.assign_add((g - mean) * (1 - decay))
-            under = under - mean * mean
-        step = g * rate / ops.sqrt(under + _number(self.epsilon, v))
-        return v.assign_sub(moved.assign(moved * _number(self.momentum, v) + step))
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], *options: Any) -> Any:
+        *others, momentum = options
+        squares, *mean, moved = slots
+        x, (squares, moved, *mean) = rules.rmsprop(
+            x, g, (squares, moved, *mean), *others, momentum=momentum, centered=self.centered,
+            eps_inside=True, lerp=True, scaled=True,
+        )
+        return x, (squares, *mean, moved)
 
 
 class AdagradOptimizer(Optimizer):
@@ -335,35 +338,23 @@ class AdagradOptimizer(Optimizer):
             raise ArgumentError("argument `initial_accumulator_value` of AdagradOptimizer",
                                 "a positive number", f"{initial_accumulator_value}")
         super().__init__(use_locking, name)
-        self.learning_rate, self.start = learning_rate, initial_accumulator_value
+        self.learning_rate = learning_rate
+        self._kept = {"accumulator": initial_accumulator_value}
 
-    def _create(self, variables: Sequence[Any]) -> None:
-        for v in variables:
-            self._slot(v, "accumulator", self.start)
-
-    def _step(self, g: Any, v: Any) -> Any:
-        total = self.get_slot(v, "accumulator").assign_add(g * g)
-        return v.assign_sub(g * _number(self.learning_rate, v) / ops.sqrt(total))
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], *options: Any) -> Any:
+        return rules.adagrad(x, g, slots, options[0], 0.0)
 
 
 class AdadeltaOptimizer(Optimizer):
     """Steps as large as the root mean square of the steps before over that of the gradients."""
 
+    _hyper = ("learning_rate", "rho", "epsilon")
+
     def __init__(self, learning_rate: Any = 0.001, rho: Any = 0.95, epsilon: Any = 1e-8,
                  use_locking: bool = False, name: str = "Adadelta") -> None:
         super().__init__(use_locking, name)
         self.learning_rate, self.rho, self.epsilon = learning_rate, rho, epsilon
+        self._kept = {"accum": 0.0, "accum_update": 0.0}
 
-    def _create(self, variables: Sequence[Any]) -> None:
-        for v in variables:
-            self._slot(v, "accum")
-            self._slot(v, "accum_update")
-
-    def _step(self, g: Any, v: Any) -> Any:
-        rho, epsilon = _number(self.rho, v), _number(self.epsilon, v)
-        total, steps = self.get_slot(v, "accum"), self.get_slot(v, "accum_update")
-        squares = total.assign(total * rho + g * g * (1 - rho))
-        step = g * ops.sqrt(steps + epsilon) / ops.sqrt(squares + epsilon)
-        kept = steps.assign(steps * rho + step * step * (1 - rho))
-        with v.graph.control_dependencies([kept]):
-            return v.assign_sub(step * _number(self.learning_rate, v))
+    def _rule(self, x: Any, g: Any, slots: Sequence[Any], *options: Any) -> Any:
+        return rules.adadelta(x, g, slots, *options)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import ops
 from ...errors import ArgumentError, ArgumentTypeError
+from ...optim import decays, rules
 from ..convert import as_tensor, operand
 from .graph import graph_for, home, opened
 from .grouping import group, name_scope
@@ -63,68 +63,58 @@ def global_step(sess: Any, global_step_tensor: Any) -> int:
 # Learning rates -----------------------------------------------------------------------------
 
 
-def _part(step: Any, count: Any, staircase: bool, like: Any) -> Any:
-    """step / count; rounded down if staircase."""
-    part = ops.astype(operand(step), like) / count
-    return ops.floor(part) if staircase else part
-
-
-def _rate(value: Any) -> Any:
-    return as_tensor(value)
+def _first(learning_rate: Any, step: Any) -> tuple[Any, Any]:
+    """A learning rate as a tensor, and the number of steps in its dtype."""
+    rate = as_tensor(learning_rate)
+    return rate, ops.astype(operand(step), rate._data.dtype)
 
 
 def _exponential_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
     staircase: bool = False, name: str | None = None,
 ) -> Any:
-    """Exponential decay: learning_rate · decay_rate ^ (global_step / decay_steps)."""
-    rate = _rate(learning_rate)
-    return rate * _rate(decay_rate) ** _part(global_step, decay_steps, staircase, rate._data.dtype)
+    """learning_rate · decay_rate ^ (global_step / decay_steps)."""
+    return decays.exponential(
+        *_first(learning_rate, global_step), decay_steps, as_tensor(decay_rate), staircase
+    )
 
 
 def _natural_exp_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
     staircase: bool = False, name: str | None = None,
 ) -> Any:
-    """Natural exponential decay: learning_rate · exp(-decay_rate · global_step / decay_steps)."""
-    rate = _rate(learning_rate)
-    part = _part(global_step, decay_steps, staircase, rate._data.dtype)
-    return rate * ops.exp(part * -decay_rate)
+    """learning_rate · exp(-decay_rate · global_step / decay_steps)."""
+    return decays.natural_exponential(
+        *_first(learning_rate, global_step), decay_steps, decay_rate, staircase
+    )
 
 
 def _inverse_time_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
     staircase: bool = False, name: str | None = None,
 ) -> Any:
-    """Inverse time decay: learning_rate / (1 + decay_rate · global_step / decay_steps)."""
-    rate = _rate(learning_rate)
-    part = _part(global_step, decay_steps, staircase, rate._data.dtype)
-    return rate / (part * decay_rate + 1)
+    """learning_rate / (1 + decay_rate · global_step / decay_steps)."""
+    return decays.inverse_time(
+        *_first(learning_rate, global_step), decay_steps, decay_rate, staircase
+    )
 
 
 def _polynomial_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: float = 0.0001,
     power: float = 1.0, cycle: bool = False, name: str | None = None,
 ) -> Any:
-    """Polynomial decay to end_learning_rate: (1 - global_step / decay_steps) ^ power."""
-    rate = _rate(learning_rate)
-    step = ops.astype(operand(global_step), rate._data.dtype)
-    if cycle:
-        steps: Any = decay_steps * ops.maximum(ops.ceil(step / decay_steps), 1.0)
-    else:
-        steps, step = decay_steps, ops.minimum(step, float(decay_steps))
-    return (rate - end_learning_rate) * (1 - step / steps) ** power + end_learning_rate
+    """From learning_rate to end_learning_rate in decay_steps, along (1 - part) ^ power."""
+    return decays.polynomial(
+        *_first(learning_rate, global_step), decay_steps, end_learning_rate, power, cycle
+    )
 
 
 def _cosine_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, alpha: float = 0.0,
     name: str | None = None,
 ) -> Any:
-    """Cosine decay from learning_rate to alpha · learning_rate in decay_steps."""
-    rate = _rate(learning_rate)
-    step = ops.minimum(ops.astype(operand(global_step), rate._data.dtype), float(decay_steps))
-    cosine = (ops.cos(step * (math.pi / decay_steps)) + 1) * 0.5
-    return rate * (cosine * (1 - alpha) + alpha)
+    """From learning_rate to alpha · learning_rate in decay_steps, along a half cosine."""
+    return decays.cosine(*_first(learning_rate, global_step), decay_steps, alpha)
 
 
 def _piecewise_constant(
@@ -134,11 +124,9 @@ def _piecewise_constant(
     if len(boundaries) != len(values) - 1:
         raise ArgumentError("piecewise_constant", "len(values) - 1 boundaries",
                             f"{len(boundaries)} and {len(values)}")
-    step = operand(x)
-    found = as_tensor(values[0])
-    for boundary, value in zip(boundaries, values[1:], strict=True):
-        found = ops.where(step > boundary, as_tensor(value, found._data.dtype), found)
-    return found
+    first = as_tensor(values[0])
+    others = [as_tensor(value, first._data.dtype) for value in values[1:]]
+    return decays.piecewise(operand(x), boundaries, [first, *others])
 
 
 def _scheduled(function: Callable[..., Any], scope: str) -> Callable[..., Any]:
@@ -194,7 +182,7 @@ class ExponentialMovingAverage:
             with name_scope(self._name):
                 decay = self._factor()
                 return group(*[
-                    a.assign_sub((a - v) * (1 - decay)).op
+                    a.assign(rules.mean(a.value(), v.value(), decay)).op
                     for v, a in ((v, self._averages[v]) for v in found)
                 ], name="update")
 
@@ -212,8 +200,7 @@ class ExponentialMovingAverage:
     def _factor(self) -> Any:
         if self._updates is None:
             return self._decay
-        count = ops.astype(operand(self._updates), "float32")
-        return ops.minimum((count + 1) / (count + 10), self._decay)
+        return decays.averaging(ops.astype(operand(self._updates), "float32"), self._decay)
 
     def average(self, var: Any) -> Any:
         """The variable that holds the average of a variable; None if there is none."""

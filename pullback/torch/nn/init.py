@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy
-
+from ... import ops
 from ...core.inplace import overwrite
 from ...core.state import no_grad
 from ...core.tensor import raw
 from ...errors import ArgumentError, ShapeError
-from ...nn.init import fans
-from ...random import default_generator
+from ...nn import init
+from ...nn.init import calculate_gain as calculate_gain
 from ..errors import as_runtime, guarded
 
 __all__ = [
@@ -21,35 +20,10 @@ __all__ = [
     "xavier_uniform_", "zeros_",
 ]
 
-_GAINS = {
-    "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
-    "conv_transpose2d": 1.0, "conv_transpose3d": 1.0, "sigmoid": 1.0, "tanh": 5 / 3,
-    "relu": math.sqrt(2.0), "selu": 0.75,
-}
-
-
-def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """The gain that compensates an activation's scaling; `param` is the slope of a leaky relu.
-
-    >>> calculate_gain("tanh")
-    1.6666666666666667
-    """
-    if nonlinearity == "leaky_relu":
-        slope = 0.01 if param is None else param
-        return math.sqrt(2 / (1 + slope**2))
-    if nonlinearity not in _GAINS:
-        raise ArgumentError("argument `nonlinearity` of `calculate_gain`", f"one of {[*_GAINS]}",
-                            repr(nonlinearity))
-    return _GAINS[nonlinearity]
-
-
-def _source(generator: Any) -> Any:
-    return generator or default_generator()
-
 
 def _put(tensor: Any, values: Any, name: str) -> Any:
     with no_grad():
-        return overwrite(tensor, numpy.asarray(raw(values)).astype(tensor.dtype), name)
+        return overwrite(tensor, ops.astype(raw(values), tensor.dtype), name)
 
 
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
@@ -74,11 +48,10 @@ def trunc_normal_(
     >>> bool((trunc_normal_(torch.empty(100), a=-1.0, b=1.0).abs() <= 1).all())
     True
     """
-    from scipy.special import ndtr, ndtri  # slow to import, and only needed here
-
-    low, high = (ndtr((bound - mean) / std) for bound in (a, b))
-    chance = numpy.asarray(raw(_source(generator).uniform(tuple(tensor.shape), low=low, high=high)))
-    return _put(tensor, numpy.clip(ndtri(chance) * std + mean, a, b), "trunc_normal_")
+    values = init.truncated_normal(
+        tuple(tensor.shape), mean=mean, std=std, low=a, high=b, generator=generator, dtype="float64"
+    )
+    return _put(tensor, values, "trunc_normal_")
 
 
 def constant_(tensor: Any, val: float) -> Any:
@@ -106,22 +79,13 @@ def _matrix(tensor: Any, who: str) -> tuple[int, int]:
 @guarded
 def eye_(tensor: Any) -> Any:
     """Fill a matrix with the identity."""
-    return _put(tensor, numpy.eye(*_matrix(tensor, "eye_")), "eye_")
+    return _put(tensor, ops.eye(*_matrix(tensor, "eye_")), "eye_")
 
 
 @guarded
 def dirac_(tensor: Any, groups: int = 1) -> Any:
-    """Fill the weights of a convolution so that it is the identity on channels."""
-    shape = tuple(tensor.shape)
-    if not 3 <= len(shape) <= 5 or shape[0] % groups:
-        raise ShapeError("tensor of `dirac_`", "3 to 5 axes, the first divisible by groups",
-                         f"shape {shape}")
-    values, middle = numpy.zeros(shape), tuple(n // 2 for n in shape[2:])
-    each = shape[0] // groups
-    for group in range(groups):
-        for i in range(min(each, shape[1])):
-            values[(group * each + i, i, *middle)] = 1
-    return _put(tensor, values, "dirac_")
+    """Fill the weights of a convolution so that it hands channels on as they are."""
+    return _put(tensor, init.dirac(tuple(tensor.shape), groups=groups), "dirac_")
 
 
 @guarded
@@ -133,51 +97,42 @@ def orthogonal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     >>> torch.allclose(q @ q.T, torch.eye(3, dtype=torch.float64))
     True
     """
-    shape = tuple(tensor.shape)
-    if len(shape) < 2:
-        raise ShapeError("tensor of `orthogonal_`", "at least 2 axes", f"shape {shape}")
-    rows, columns = shape[0], math.prod(shape[1:])
-    drawn = numpy.asarray(raw(_source(generator).normal((max(rows, columns), min(rows, columns)))))
-    q, r = numpy.linalg.qr(drawn)
-    q = q * numpy.sign(numpy.diag(r))
-    return _put(tensor, (q if rows >= columns else q.T).reshape(shape) * gain, "orthogonal_")
+    values = init.orthogonal(
+        tuple(tensor.shape), gain=gain, generator=generator, dtype="float64"
+    )
+    return _put(tensor, values, "orthogonal_")
 
 
 @guarded
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
-    """Fill a matrix with normal samples; this fraction of each column is 0."""
-    rows, columns = _matrix(tensor, "sparse_")
-    source = _source(generator)
-    values = numpy.array(raw(source.normal((rows, columns), scale=std)))
-    for column in range(columns):
-        empty = numpy.asarray(raw(source.permutation(rows)))[: math.ceil(sparsity * rows)]
-        values[empty, column] = 0
+    """Fill a matrix with normal numbers, of which in each column this share is 0."""
+    shape = _matrix(tensor, "sparse_")
+    values = init.sparse(shape, sparsity, std=std, generator=generator, dtype="float64")
     return _put(tensor, values, "sparse_")
 
 
-def _spread(tensor: Any) -> tuple[int, int]:
+def _std(tensor: Any, mode: str) -> float:
     try:
-        return fans(tuple(tensor.shape))
+        return init.fan_std(init.fans(tuple(tensor.shape)), mode)
     except ShapeError as error:
         raise as_runtime(error) from None
 
 
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Fill with uniform samples of variance gain² · 2 / (fan_in + fan_out)."""
-    bound = gain * math.sqrt(6 / max(1, sum(_spread(tensor))))
+    """Fill with uniform numbers whose variance is gain² · 2 / (inputs + outputs)."""
+    bound = math.sqrt(3) * gain * _std(tensor, "fan_avg")
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Fill with normal samples of variance gain² · 2 / (fan_in + fan_out)."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2 / max(1, sum(_spread(tensor)))), generator)
+    """Fill with normal numbers whose variance is gain² · 2 / (inputs + outputs)."""
+    return normal_(tensor, 0.0, gain * _std(tensor, "fan_avg"), generator)
 
 
 def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
     if mode not in ("fan_in", "fan_out"):
         raise ArgumentError("argument `mode`", "'fan_in' or 'fan_out'", repr(mode))
-    fan = max(1, _spread(tensor)[mode == "fan_out"])
-    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+    return calculate_gain(nonlinearity, a) * _std(tensor, mode)
 
 
 def kaiming_uniform_(
