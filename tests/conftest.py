@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     needed = [key for key in missing if not parts.PARTS[key].hardware]
     if config.getoption("--complete") and needed:
         raise pytest.UsageError(
-            f"--complete needs {', '.join(needed)}; `make test-all` installs all but chromium"
+            f"--complete needs {', '.join(needed)}; `make test-all` installs all but programs"
         )
 
 

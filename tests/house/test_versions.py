@@ -38,7 +38,7 @@ def test_the_oldest_python_is_the_one_that_the_linters_take() -> None:
 
 def test_the_documents_name_the_oldest_versions() -> None:
     oldest = floors(PROJECT["dependencies"])
-    numpy, scipy = (oldest[name].rpartition(".")[0] for name in ("numpy", "scipy"))
+    numpy, scipy = (oldest[name].removesuffix(".0") for name in ("numpy", "scipy"))
     python = PROJECT["requires-python"].removeprefix(">=")
     said = f"Python {python}, NumPy {numpy} and SciPy {scipy}"
     for page in ("README.md", "docs/limits.md"):
