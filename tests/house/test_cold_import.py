@@ -67,10 +67,14 @@ def test_importing_takes_little_longer_than_numpy_alone() -> None:
 
 
 def test_the_garbage_collector_is_as_it_was() -> None:
-    on = python("import gc, pullback; print(gc.isenabled(), gc.get_freeze_count())")
+    """Python 3.12 starts with some hundred frozen objects, other versions with none."""
+    on = python(
+        "import gc; n = gc.get_freeze_count(); import pullback;"
+        "print(gc.isenabled(), gc.get_freeze_count() == n)"
+    )
     off = python("import gc; gc.disable(); import pullback; print(gc.isenabled())")
     frozen = python(
         "import gc; gc.freeze(); n = gc.get_freeze_count(); import pullback;"
         "print(gc.get_freeze_count() >= n // 2 > 0, gc.isenabled())"
     )
-    assert (on, off, frozen) == ("True 0", "False", "True True")
+    assert (on, off, frozen) == ("True True", "False", "True True")
