@@ -95,7 +95,7 @@ class Generator:
         return copy.deepcopy(dict(self._numpy.bit_generator.state))
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Restore a state that `get_state` returned.
+        """Restore a state that `get_state` returned; see `get_state`.
 
         Raises `ArgumentError` for anything else.
         """

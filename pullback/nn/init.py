@@ -21,8 +21,7 @@ from ..random import Generator, default_generator
 
 Shape = tuple[int, ...]
 
-TRUNCATED_STD = 0.87962566103423978
-"""The standard deviation of a normal number that is at most 2."""
+_TRUNCATED_STD = 0.87962566103423978  # of a standard normal distribution cut off at ±2
 
 _GAINS = {
     "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
@@ -178,8 +177,22 @@ def orthogonal(
     return OPS["astype"](made, numpy.dtype(dtype))
 
 
+def untruncated_std(std: float) -> float:
+    """The scale of a normal distribution that has the standard deviation `std` once cut off at ±2.
+
+    >>> round(untruncated_std(1.0), 4)
+    1.1368
+    """
+    return std / _TRUNCATED_STD
+
+
 def orthonormal(drawn: Any, transposed: bool) -> Any:
-    """Orthonormal columns from a matrix of normal numbers; rows, if `transposed`."""
+    """Orthonormal columns from a matrix of normal numbers; rows, if `transposed`.
+
+    >>> q = orthonormal(numpy.array([[2.0, 1.0], [0.0, 3.0]]), False)
+    >>> numpy.allclose(q.T @ q, numpy.eye(2))
+    True
+    """
     q, r = OPS["qr"](drawn)
     diagonal = ops.sum(r * numpy.eye(raw(r).shape[0], dtype=raw(r).dtype), axis=0)
     q = q * ops.sign(diagonal)

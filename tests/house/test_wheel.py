@@ -27,7 +27,8 @@ import pytest
 import pullback as pb
 from pullback.cli import COMMANDS
 from tests.house.sources import ROOT, name_of
-from tests.house.test_docs import DOCUMENTS, FENCE, LINK
+from tests.house.test_docs import FENCE, LINK
+from tests.house.test_docs import PROGRAMS as PAGES
 
 pytestmark = [
     pytest.mark.full,
@@ -251,4 +252,4 @@ def test_the_blocks_of_every_document_run(
          "tests/house/test_docs.py::test_the_blocks_of_a_document_run_in_order"],
         unpacked, timeout=600,
     )
-    assert re.search(rf"^{len(DOCUMENTS)} passed", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(rf"^{len(PAGES)} passed", done.stdout, re.MULTILINE), done.stdout

@@ -133,7 +133,7 @@ class VarianceScaling(Initializer):
             return _uniform(shape, -limit, limit, dtype, self.seed)
         if self.distribution == "untruncated_normal":
             return _normal(shape, 0.0, std, dtype, self.seed)
-        return _truncated(shape, 0.0, std / init.TRUNCATED_STD, dtype, self.seed)
+        return _truncated(shape, 0.0, init.untruncated_std(std), dtype, self.seed)
 
 
 class Orthogonal(Initializer):
