@@ -54,8 +54,8 @@ class Bench:
     suite: Suite
     impact: Impact
     live: Live
-    quick_budget: float = 25.0
-    full_budget: float = 25.0
+    quick_budget: float = 8.0
+    full_budget: float = 12.0
     quick_only: bool = False
     left_out: dict[int, str] = field(default_factory=dict)
     verified: dict[int, float] = field(default_factory=dict)
