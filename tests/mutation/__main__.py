@@ -44,7 +44,7 @@ def options(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--resume", action="store_true", help="keep the outcomes of the last run")
     parser.add_argument("--quick-only", action="store_true", help="run the quick tier only")
     parser.add_argument("--map-only", action="store_true", help="make the impact map, and stop")
-    parser.add_argument("--budget", type=float, nargs=2, default=(25.0, 25.0),
+    parser.add_argument("--budget", type=float, nargs=2, default=(8.0, 12.0),
                         metavar=("QUICK", "FULL"), help="seconds of tests of each tier")
     parser.add_argument("--report", action="store_true", help="write it into tests/mutation")
     parser.add_argument("--out", type=Path, default=OUT, help="the folder of the map and outcomes")

@@ -28,7 +28,7 @@ CORE = [
 PARTS = ("rules", "laws", "core", "control")
 """Control: rules in which nothing is changed, and which no test may kill."""
 
-CAPS = {"core": 40, "laws": 25, "control": 1}
+CAPS = {"core": 35, "laws": 20, "control": 1}
 """At most so many mutants of a file."""
 
 

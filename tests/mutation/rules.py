@@ -28,7 +28,7 @@ def _name(node: ast.AST) -> str:
 
 
 def _returns(kind: str, function: Function, helper: str) -> Iterator[Edit]:
-    """All results of a function go through a helper: a single edit, of its first `return`."""
+    """A result of a function goes through a helper: an edit for each of its `return`s."""
     found = [
         p for p in _outer(function) if isinstance(p.node, ast.Return) and p.node.value is not None
     ]
@@ -109,8 +109,8 @@ def edits_of_rule(function: Function, kind: str, of_complex: bool) -> Iterator[E
         yield from _some(list(_returns("sign", function, "negated")), 1)
         yield from _some(list(edits(function, {"axis": _other_axis})), 1)
         return
-    yield from _some(list(_returns("sign", function, "negated")), 2)
-    yield from _some(list(_returns("factor", function, "scaled"))[::-1], 2)
+    yield from _some(list(_returns("sign", function, "negated")), 1)
+    yield from _some(list(_returns("factor", function, "scaled"))[::-1], 1)
     yield from _some(list(_dropped_cotangent(function, kind)), 1)
     yield from _some(list(_returns("argument", function, "zeros")), 1)
     yield from _some(list(edits(function, {"axis": _other_axis})), 2)

@@ -68,6 +68,8 @@ class Suite:
         self._reports.found.clear()
         start = time.perf_counter()
         try:
+            # The test that was to follow the last one may be another: a budget ended before it.
+            item.session._setupstate.teardown_exact(item)
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
         except BaseException as error:
             return f"{type(error).__name__} out of the test", time.perf_counter() - start

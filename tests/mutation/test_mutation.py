@@ -241,3 +241,24 @@ def test_a_wrong_rule_is_killed_and_a_right_one_survives(tmp_path: Path) -> None
     for kind in ("sign", "factor", "argument"):
         assert found[kind]["how"] == "quick", found[kind]
         assert found[kind]["test"] == f"{law}[tanh]"
+
+
+FOLLOWED = """
+from tests.mutation.suite import Suite, collected
+
+def drive(items):
+    suite = Suite(items, set())
+    suite.ready()
+    for number, announced in (0, 1), (-1, None):  # a budget ends behind the first
+        assert suite.run(number, announced, full=True)[0] == "passed"
+    print("both passed")
+
+collected(["tests/test_tape.py", "tests/core/test_state.py"], drive)
+"""
+
+
+@pytest.mark.full
+def test_a_test_may_be_followed_by_another_than_the_announced_one() -> None:
+    command = [sys.executable, "-c", FOLLOWED]
+    run = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert "both passed" in run.stdout, run.stdout

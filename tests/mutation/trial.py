@@ -54,11 +54,11 @@ class Bench:
     suite: Suite
     impact: Impact
     live: Live
-    quick_budget: float = 25.0
-    full_budget: float = 25.0
+    quick_budget: float = 8.0
+    full_budget: float = 12.0
     quick_only: bool = False
     left_out: dict[int, str] = field(default_factory=dict)
-    verified: set[int] = field(default_factory=set)
+    verified: dict[int, float] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     killers: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     by_file: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -70,6 +70,10 @@ class Bench:
         self.group = np.array([numbers[name] for name in names], np.int64)
         self.is_quick = np.zeros(len(names), bool)
         self.is_quick[list(self.suite.quick)] = True
+
+    def limit(self, number: int) -> float:
+        """Seconds after which a test hangs."""
+        return max(20.0, 20 * float(self.impact.seconds[number]))
 
     def order(self, mutant: Mutant, numbers: Any, budget: float) -> list[int]:
         """Tests, the most telling first, up to a few times the budget.
@@ -185,7 +189,7 @@ class Trial(Job):
         what = message[0]
         if what == "run":
             self.running = message[1], message[2]
-            return max(15.0, 20 * float(self.bench.impact.seconds[message[2]]))
+            return self.bench.limit(message[2])
         if what == "cut":
             self.cut[message[1]] = True
         elif what == "killed":
@@ -229,21 +233,23 @@ class Check(Job):
 
     def __init__(self, trial: Trial, found: Outcome, number: int) -> None:
         self.trial, self.found, self.number = trial, found, number
-        self.outcome = "it does not end"
+        self.outcome, self.seconds = "it does not end", 0.0
 
     def work(self, say: Say) -> None:
         suite = self.trial.bench.suite
         suite.ready()
-        say(["outcome", suite.run(self.number, None, full=self.found.how == "full")[0]])
+        say(["outcome", *suite.run(self.number, None, full=self.found.how == "full")])
 
     def heard(self, message: Any) -> float:
-        self.outcome = message[1]
+        self.outcome, self.seconds = message[1:]
         return 60.0
 
     def ended(self, how: str) -> list[Job]:
         bench = self.trial.bench
+        if self.found.why == "timed out" and 4 * self.seconds > bench.limit(self.number):
+            self.outcome = "it takes too long by itself to tell whether it hangs"
         if self.outcome == "passed":
-            bench.verified.add(self.number)
+            bench.verified[self.number] = self.seconds
             bench.killed(self.trial.mutant, self.number)
             return self.trial.settle(self.found)
         bench.left_out[self.number] = self.outcome
