@@ -57,10 +57,14 @@ def settings_of(path: Path) -> dict[str, str]:
     return dict(SETTING.findall(path.read_text(encoding="utf-8")))
 
 
+SLOW = {"measure.md", "guided_backpropagation.md", "gradient_reversal.md", "monitor.md", "check.md"}
+"""Pages that train or trace memory: in the full tier."""
+
+
 def program(path: Path, needs: tuple[str, ...]) -> Any:
     """A page's blocks with some needs as a case; one in a process of its own is not quick."""
     marks = [pytest.mark.needs(*needs)]
-    if needs or settings_of(path):
+    if needs or settings_of(path) or path.name in SLOW:
         marks.append(pytest.mark.full)
     return pytest.param(path, needs, marks=marks, id="-".join((name_of(path), *needs)))
 

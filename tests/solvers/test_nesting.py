@@ -51,12 +51,14 @@ SQUARES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("square", SQUARES.values(), ids=SQUARES)
 def test_hand_written_gradients_in_an_equation(square: Callable[[Any], Any]) -> None:
     same(lambda a: pb.root(lambda x: square(x) - pb.exp(a), 1.0), lambda a: pb.exp(a / 2), 0.7)
     same(lambda a: pb.root(lambda x: x - square(a), 1.0), lambda a: a * a, 0.7)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("square", SQUARES.values(), ids=SQUARES)
 def test_hand_written_gradients_in_a_differential_equation(square: Callable[[Any], Any]) -> None:
     """dy/dt = a² y²."""

@@ -37,6 +37,7 @@ def grown(y0: Any, t: Any, rate: Any) -> Any:
 # Against closed forms -------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_every_derivative_in_an_argument() -> None:
     same(
         lambda rate: pb.odeint(logistic, START, TIMES, rate),
@@ -44,11 +45,13 @@ def test_every_derivative_in_an_argument() -> None:
     )
 
 
+@pytest.mark.full
 def test_every_derivative_in_the_beginning() -> None:
     same(lambda y0: pb.odeint(logistic, y0, TIMES, 1.3), lambda y0: grown(y0, TIMES, 1.3), START,
          1e-6)
 
 
+@pytest.mark.full
 def test_every_derivative_in_the_times() -> None:
     f, reference = (lambda t: pb.odeint(logistic, START, t, 1.3)), lambda t: grown(START, t, 1.3)
     first_order(f, reference, TIMES, 1e-6)
