@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import pullback as pb
-from pullback.monitoring import monitor
+from pullback.tools.monitor import monitor
 
 TARGET = Path(__file__).parent / "pictures" / "monitor.png"
 

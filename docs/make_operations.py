@@ -28,7 +28,7 @@ CHAPTERS = {
     "ops.trigonometric": "Trigonometric and hyperbolic functions",
     "ops.complex_": "Complex numbers", "ops.rounding": "Rounding and identity",
     "ops.comparing": "Comparisons, logic, bits", "ops.selecting": "Selecting",
-    "ops.statistics": "Reductions", "ops.running": "Cumulative sums and products",
+    "ops.statistics": "Reductions", "ops.cumulative": "Cumulative sums and products",
     "ops.norms": "Norms",
     "ops.products": "Products",
     "linalg": "Linear algebra, in `pullback.linalg`",
@@ -38,8 +38,8 @@ CHAPTERS = {
     "ops.indexing": "Indexing", "ops.searching": "Sorting, searching, sets",
     "ops.creation": "Creation", "ops.dtypes": "Dtypes", "ops.activations": "Activations",
     "ops.losses": "Losses", "ops.normalising": "Normalisation",
-    "ops.convolution": "Convolutions and pooling", "ops.dropping": "Dropout and embedding",
-    "ops.placing": "Devices", "ops.views": "Views", "custom.ready": "Ready-made gradients",
+    "ops.convolution": "Convolutions and pooling", "ops.dropout_": "Dropout and embedding",
+    "ops.scattering": "Devices", "ops.views": "Views", "custom.ready": "Ready-made gradients",
 }
 
 EDGES = [

@@ -63,13 +63,13 @@ FRONT = (
         ("Creation", "ops.creation"), ("Dtypes", "ops.dtypes"),
         ("Shaping", "ops.shaping ops.lengths"), ("Joining and padding", "ops.joining"),
         ("Indexing", "ops.indexing"), ("Sorting, searching, sets", "ops.searching"),
-        ("Reductions", "ops.statistics"), ("Cumulative sums and products", "ops.running"),
+        ("Reductions", "ops.statistics"), ("Cumulative sums and products", "ops.cumulative"),
         ("Norms", "ops.norms"), ("Products", "ops.products"),
     )),
     Page("neural", "Operations: neural networks", "pullback", (
         ("Activations", "ops.activations"), ("Losses", "ops.losses"),
         ("Normalisation", "ops.normalising"), ("Convolutions and pooling", "ops.convolution"),
-        ("Dropout and embedding", "ops.dropping"),
+        ("Dropout and embedding", "ops.dropout_"),
     )),
 )
 

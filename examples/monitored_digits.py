@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 
 import pullback as pb
 from pullback import nn, optim
-from pullback.monitoring import monitor
+from pullback.tools.monitor import monitor
 
 
 class Network(nn.Module):

@@ -14,6 +14,7 @@ from ._places import FRONT_PAGE as _FRONT_PAGE
 with _uncollected():
     from . import errors as errors
     from . import ops as ops
+    from . import protocols as _protocols  # noqa: F401  # binds NumPy's protocols to Tensor
     from .core.op import op as op
     from .core.state import enable_grad as enable_grad
     from .core.state import inference_mode as inference_mode
@@ -82,18 +83,18 @@ if TYPE_CHECKING:  # rooms and tools, which `from pullback import *` leaves out
     from . import special as special
     from . import tf as tf
     from . import torch as torch
-    from .checking import check as check
-    from .explaining import explain as explain
     from .graphs import TensorSpec as TensorSpec
     from .graphs import function as function
-    from .measuring import peak as peak
-    from .measuring import profile as profile
-    from .measuring import residuals as residuals
-    from .monitoring import monitor as monitor
-    from .seeing import draw as draw
     from .solvers import fixed_point as fixed_point
     from .solvers import linear_solve as linear_solve
     from .solvers import odeint as odeint
     from .solvers import root as root
+    from .tools.check import check as check
+    from .tools.draw import draw as draw
+    from .tools.explain import explain as explain
+    from .tools.monitor import monitor as monitor
+    from .tools.profile import peak as peak
+    from .tools.profile import profile as profile
+    from .tools.profile import residuals as residuals
 else:
     __getattr__, __dir__ = _on_use(globals(), _FRONT_PAGE, _APART)

@@ -20,11 +20,14 @@ def on_use(
     """
     package = space["__name__"]
     known = {**places, **(apart or {})}
+    # Fixed now: names that are loaded later must not change what `from package import *` takes.
+    names = {*space, *places} - {*(apart or ())}
+    listed = sorted(n for n in names if not n.startswith("_"))
 
     def __getattr__(name: str) -> Any:  # noqa: N807  # Python's name for it
         place = known.get(name)
         if name == "__all__":
-            return sorted(n for n in {*space, *places} if not n.startswith("_"))
+            return listed
         if place is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if place == package:

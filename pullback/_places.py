@@ -15,10 +15,10 @@ def _by_name(package: str, names: dict[str, str]) -> dict[str, str]:
 
 OPS = _by_name("pullback.ops", {
     "":
-        "activations arithmetic comparing complex_ convolution creation decompositions dropping "
-        "dtypes exponential fourier hiding indexing joining lengths linalg losses normalising "
-        "norms placing products rounding running searching selecting shaping spectral statistics "
-        "trigonometric views",
+        "activations arithmetic comparing complex_ convolution creation cumulative decompositions "
+        "dropout_ dtypes exponential fourier hiding indexing joining lengths linalg losses "
+        "normalising norms products rounding scattering searching selecting shaping spectral "
+        "statistics trigonometric views",
     "activations":
         "elu erf erfc gelu hard_sigmoid hard_tanh leaky_relu log_sigmoid log_softmax logsumexp "
         "relu sigmoid silu softmax softplus",
@@ -36,7 +36,9 @@ OPS = _by_name("pullback.ops", {
     "creation":
         "arange asarray empty empty_like eye from_dlpack full full_like linspace ones ones_like "
         "tensor tril triu zeros zeros_like",
-    "dropping":
+    "cumulative":
+        "cumulative_prod cumulative_sum diff",
+    "dropout_":
         "dropout embedding",
     "dtypes":
         "astype bool can_cast complex128 complex64 e finfo float16 float32 float64 iinfo inf "
@@ -59,8 +61,6 @@ OPS = _by_name("pullback.ops", {
         "einsum matmul outer tensordot vecdot",
     "rounding":
         "ceil floor identity round stop_gradient trunc",
-    "running":
-        "cumulative_prod cumulative_sum diff",
     "searching":
         "argmax argmin argsort isin nonzero searchsorted sort top_k unique_all unique_counts "
         "unique_inverse unique_values",
@@ -110,20 +110,20 @@ FRONT_PAGE |= {name: place for name, place in OPS.items() if place != "pullback.
 APART = _by_name("pullback", {
     "":
         "fft graphs linalg nn optim random solvers special tf torch",
-    "checking":
-        "check",
-    "explaining":
-        "explain",
     "graphs":
         "TensorSpec function",
-    "measuring":
-        "peak profile residuals",
-    "monitoring":
-        "monitor",
-    "seeing":
-        "draw",
     "solvers":
         "fixed_point linear_solve odeint root",
+    "tools.check":
+        "check",
+    "tools.draw":
+        "draw",
+    "tools.explain":
+        "explain",
+    "tools.monitor":
+        "monitor",
+    "tools.profile":
+        "peak profile residuals",
 })
 
 OPERATIONS = _by_name("pullback", {
@@ -146,6 +146,8 @@ OPERATIONS = _by_name("pullback", {
         "max_pool_gather max_pool_scatter sum_pool sum_pool_adjoint",
     "ops.creation":
         "empty_like full_like ones_like tril triu zeros_like",
+    "ops.cumulative":
+        "cumulative_prod cumulative_sum",
     "ops.decompositions":
         "cholesky lu qr",
     "ops.dtypes":
@@ -170,14 +172,12 @@ OPERATIONS = _by_name("pullback", {
         "normalise",
     "ops.norms":
         "vector_norm",
-    "ops.placing":
-        "to_device",
     "ops.products":
         "einsum matmul vecdot",
     "ops.rounding":
         "ceil floor identity round trunc",
-    "ops.running":
-        "cumulative_prod cumulative_sum",
+    "ops.scattering":
+        "to_device",
     "ops.searching":
         "argmax argmin argsort isin searchsorted sort",
     "ops.selecting":

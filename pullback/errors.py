@@ -8,6 +8,8 @@ import sys
 import warnings
 from collections.abc import Iterable
 
+from ._user_code import PACKAGE
+
 
 class PullbackError(Exception):
     """Base of all errors; its text has up to four aligned lines, and empty parts are left out.
@@ -144,13 +146,10 @@ class LoopWarning(UserWarning):
     """An operation has no batching rule and therefore runs once per example."""
 
 
-_PACKAGE = __file__[: -len("errors.py")]  # the folder of this package
-
-
 def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning that points at the innermost line outside this package."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .arrays import adapters
 from .core import state as _state
-from .core.forward import Accumulator, dual
+from .core.accumulator import Accumulator, dual
 from .core.node import Node
 from .core.tensor import Tensor, check_inexact, wrap
 from .errors import ArgumentError, ArgumentTypeError

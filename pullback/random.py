@@ -28,8 +28,6 @@ from .arrays import known
 from .arrays.batched import Batched, moved_to
 from .arrays.symbol import OpenShape
 from .core.batching import drawn, running
-from .core.draws import Draws as Draws
-from .core.draws import block
 from .core.op import OPS
 from .core.symbols import current_graph
 from .core.tensor import Tensor, raw, to_array, wrap
@@ -40,6 +38,8 @@ from .errors import (
     DtypeError,
     PullbackError,
 )
+from .rng_replay import Draws as Draws
+from .rng_replay import block
 
 __all__ = [
     "Draws", "Generator", "bernoulli", "choice", "default_generator", "exponential", "get_state",

@@ -9,13 +9,13 @@ from typing import Any
 
 from .core import departures
 from .core import state as _state
+from .core.accumulator import begin
 from .core.answers import listeners, tell
 from .core.backward import settled, start
 from .core.cotangent import conjugated, wrapped
-from .core.forward import begin
+from .core.forward import zeros_for
 from .core.node import Leaf, Node, number
-from .core.pull import pull, within
-from .core.push import zeros_for
+from .core.reverse import pull, within
 from .core.symbols import current_graph
 from .core.tensor import Tensor, check_inexact, is_inexact, raw, wrap
 from .custom.override import Overrides
@@ -218,7 +218,7 @@ class GradientTape:
 
         Can be called before or after `gradient`, and changes nothing.
         """
-        from .explaining import explain
+        from .tools.explain import explain
 
         return explain(target, sources, tape=self, cotangent=output_gradients)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.arrays.numpy_large import POOL, SMALLEST, Large, adopt
+from pullback.arrays.numpy_.large import POOL, SMALLEST, Large, adopt
 
 N = SMALLEST // 4 * 3  # float32: three times the smallest size
 

@@ -16,9 +16,9 @@ import pytest
 import pullback as pb
 import pullback.tf as tf
 import pullback.torch as torch
-from pullback.checking.differences import along
 from pullback.core import tensor
-from pullback.ops.methods import DIRECT, METHODS
+from pullback.protocols.methods import DIRECT, METHODS
+from pullback.tools.check.differences import along
 
 RNG = np.random.default_rng(11)
 X = RNG.standard_normal((3, 4)) + 2.0

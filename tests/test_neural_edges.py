@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.arrays import numpy_nn
+from pullback.arrays.numpy_ import nn
 from pullback.ops.activations import finite_max, gate
 from pullback.ops.losses import cross_entropy_slope
 from pullback.ops.normalising import normalise
@@ -226,7 +226,7 @@ def test_convolutions_in_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch) ->
         return [a.numpy() for a in (y, *pb.autograd.grad(y, leaves, c))]
 
     whole = all_three()
-    monkeypatch.setattr(numpy_nn, "_BLOCK", 1500)  # two examples fit
+    monkeypatch.setattr(nn, "_BLOCK", 1500)  # two examples fit
     for found, wanted in zip(all_three(), whole, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
@@ -267,7 +267,7 @@ GENERAL: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
 def test_numpys_own_kernels_equal_the_general_forwards(name: str) -> None:
     """The forwards in terms of a namespace, which other libraries run, are tried with NumPy's."""
     function, args, attrs = GENERAL[name]
-    assert function.op.kernels[np.ndarray] is numpy_nn.KERNELS[function.op.name]
+    assert function.op.kernels[np.ndarray] is nn.KERNELS[function.op.name]
     general = function.op.kernels.forward(np, *args, **attrs)
     np.testing.assert_allclose(function(*args, **attrs), general, rtol=1e-14, atol=1e-15)
 

@@ -12,7 +12,7 @@ from scipy import special
 
 import pullback as pb
 from pullback import Tensor, errors
-from pullback.ops.protocols.ufuncs import REFUSED_UFUNCS, rule_of
+from pullback.protocols.ufuncs import REFUSED_UFUNCS, rule_of
 
 UFUNCS = {f.__name__: f for f in overrides.get_overridable_numpy_ufuncs()}
 TEXT = {"count", "endswith", "find", "index", "isalnum", "isalpha", "isdecimal", "isdigit",

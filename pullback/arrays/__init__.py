@@ -1,7 +1,8 @@
 """Selects the array library of a value, and the kernel of an operation in that library.
 
 Only the type of an array matters. It is resolved once per type, then looked up in a dictionary, and
-without any import. A library is one file in this folder, with the names of `numpy_.py`.
+without any import. A library is one folder in this one, whose `adapter.py` has the names of
+`numpy_/adapter.py`.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from ..errors import ArgumentTypeError, MixedLibrariesError
 SCALARS: tuple[type, ...] = (bool, int, float, complex)
 """Python's numbers are operands for every library and belong to none."""
 
-_FILES = {
+_FOLDERS = {
     "numpy": "numpy_", "torch": "torch_", "jax": "jax_", "jaxlib": "jax_", "cupy": "cupy_",
 }
-"""Top-level module of an array type -> the file in this folder that supports it."""
+"""Top-level module of an array type -> the folder in this one that supports it."""
 
 
 class Adapter(Protocol):
-    """The interface of a file in this folder (a module or an object)."""
+    """The interface of an adapter (a module or an object)."""
 
     name: str
     namespace: Any
@@ -101,16 +102,16 @@ class _Adapters(dict[type, Any]):
 
     def __missing__(self, cls: type) -> Any:
         for base in cls.__mro__:
-            file = _FILES.get(base.__module__.partition(".")[0])
-            if file is not None:
-                found = importlib.import_module(f".{file}", __name__).ADAPTER
+            folder = _FOLDERS.get(base.__module__.partition(".")[0])
+            if folder is not None:
+                found = importlib.import_module(f".{folder}.adapter", __name__).ADAPTER
                 self[cls] = found
                 for name, table in _TABLES.items():
                     if hasattr(found, name):
                         table[cls] = getattr(found, name)
                 return found
         raise ArgumentTypeError(
-            "array library", "an array of " + ", ".join(_FILES), f"a {cls.__qualname__}",
+            "array library", "an array of " + ", ".join(_FOLDERS), f"a {cls.__qualname__}",
             "convert it with numpy.asarray",
         )
 
@@ -148,9 +149,9 @@ def library_of(*marks: Any) -> Any:
     'numpy'
     """
     for mark in marks:
-        file = _FILES.get(mark.__class__.__module__.partition(".")[0], "numpy_")
-        if file != "numpy_":
-            return importlib.import_module(f".{file}", __name__).ADAPTER
+        folder = _FOLDERS.get(mark.__class__.__module__.partition(".")[0], "numpy_")
+        if folder != "numpy_":
+            return importlib.import_module(f".{folder}.adapter", __name__).ADAPTER
     return adapters[float]
 
 
@@ -165,7 +166,7 @@ def refuse_foreign(value: Any) -> None:
     library = value.__class__.__module__.partition(".")[0]
     if library in _OTHERS:
         raise MixedLibrariesError(
-            "operand", f"an array of {' or '.join(sorted(set(_FILES)))}",
+            "operand", f"an array of {' or '.join(sorted(set(_FOLDERS)))}",
             f"one of {library} ({value.__class__.__qualname__})",
             "convert it explicitly, with numpy.asarray",
         )
@@ -177,7 +178,7 @@ def is_array(value: Any) -> bool:
     if cls in adapters:
         return cls not in SCALARS
     found = hasattr(cls, "__array__") and any(
-        b.__module__.partition(".")[0] in _FILES for b in cls.__mro__
+        b.__module__.partition(".")[0] in _FOLDERS for b in cls.__mro__
     )
     return found and adapters[cls] is not None  # the look-up also fills the other tables
 
@@ -291,4 +292,4 @@ def _checked(check: Callable[..., None], kernel: Callable[..., Any]) -> Callable
 
 
 from . import batched as batched  # noqa: E402  # arrays with a hidden axis
-from . import numpy_ as numpy_  # noqa: E402  # always there; also knows Python's numbers
+from .numpy_ import adapter as adapter  # noqa: E402

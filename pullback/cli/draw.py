@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     import pullback as pb
 
     from ..core.tensor import is_inexact
-    from ..seeing import draw
+    from ..tools.draw import draw
 
     args = parsed_all(options.arg, options.seed)
     for arg in args:

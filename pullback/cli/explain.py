@@ -23,7 +23,7 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs the script; returns 1 if a gradient was explained or the script failed, else 0."""
-    from ..explaining.script import explain_script, shown
+    from ..tools.explain.script import explain_script, shown
 
     found, ended = explain_script(args.script, args.args)
     if args.json:

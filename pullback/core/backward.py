@@ -9,13 +9,13 @@ from typing import Any
 
 from ..arrays import adapters
 from ..errors import ArgumentError, DisconnectedError, DtypeError, RuleError, SymbolError
-from . import node_hooks, writes
+from . import node_hooks, versions
 from .answers import listeners, tell
 from .batching import running
 from .cotangent import conjugated, is_complex, of_all_examples, wrapped
 from .node import Leaf, Node, note, notes
 from .op import OPS
-from .pull import pull
+from .reverse import pull
 from .state import REQUIRED, pulling, restore, setting, state
 from .symbols import holds_symbols
 from .tensor import Tensor, raw, to_array, wrap
@@ -269,4 +269,4 @@ def _add_to_grad(node: Node, found: dict[Node, Any], cls: type) -> None:
     else:
         adapter = adapters[old._data.__class__]
         old._data = adapter.write(old._data, old._data + g)
-        writes.written(old._data, "accumulation of grad", line=False)
+        versions.written(old._data, "accumulation of grad", line=False)

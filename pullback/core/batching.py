@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy
 
+from .._parameters import parameters_of
 from ..arrays import SCALARS, adapters, dominant
 from ..arrays.batched import Batched, spread, tags_of
 from ..arrays.batched_index import index_tags, opened
 from ..errors import BatchedValueError, LoopWarning, warn
 from . import symbols
-from .parameters import parameters_of
 
 
 class Mapping:

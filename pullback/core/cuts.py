@@ -6,14 +6,14 @@ pay nothing for it.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import deque
 from operator import itemgetter
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 from weakref import ref
 
+from .._user_code import user_frame
 from .node import Leaf, Node, number
 from .state import _PULLING, IN_RULE, QUIET, SPECIAL, state
 from .tensor import is_inexact
@@ -25,7 +25,6 @@ LEFT, STOPPED, NO_DERIVATIVE, INTEGER, OFF, OUTSIDE, OVERWRITTEN = (
 MOST = 1000
 """So many cuts are remembered, and as many of operations that were not recorded."""
 _NEAR = 6
-_PACKAGE = __file__[: -len("core/cuts.py")]
 Raw = tuple[int, str, str, Any, int, list[Any], int, tuple[int, ...], Any, bool]
 
 
@@ -62,22 +61,6 @@ class Cut:
         return f"<Cut {self.kind}: {self.operation} at {self.file}:{self.line}>"
 
 
-def place() -> tuple[str, int]:
-    """The file and line of the innermost frame outside this package."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_PACKAGE):
-            return name, frame.f_lineno
-        frame = frame.f_back
-    return "an unknown file", 0
-
-
-def is_own(file: str) -> bool:
-    """Whether a file is one of this package."""
-    return file.startswith(_PACKAGE)
-
-
 def identity(node: Node) -> int:
     """The number that tells a node from all others, also when it is gone."""
     return node.born if isinstance(node, Leaf) else node.seq
@@ -108,9 +91,7 @@ def cut(
     This runs in everybody's loops, so a `Cut` is made only when somebody asks. Nodes that the
     nearest came from may outlive them, so they are known too.
     """
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
+    frame = user_frame()
     near: list[Any] = []
     behind: list[Any] = []
     for node in parents:

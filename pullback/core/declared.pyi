@@ -1,6 +1,6 @@
 """What operations put on `Tensor` when they are registered, declared for type checkers and editors.
 
-Nothing here runs: `ops/operators.py` and `ops/methods.py`, which are above the core, bind the
+Nothing here runs: `ops/operators.py` and `protocols/methods.py`, which are above the core, bind the
 functions. A test holds this list against what is bound.
 """
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+from .._user_code import user_line
 from ..errors import LostGradientWarning, warn
 from . import tensor as _tensor
 from .cuts import LEFT, STOPPED, cut
 from .node import Node
-from .record import user_line
 from .state import state
 from .tensor import wrap
 

@@ -15,7 +15,7 @@ from ..arrays import adapters, dominant
 from ..arrays.batched import Batched, tags_of
 from ..arrays.symbol import is_open, may_be
 from ..errors import ArgumentError, ArgumentTypeError, BatchedValueError, InplaceError
-from . import writes
+from . import versions
 from .batching import adapter_of
 from .cuts import OVERWRITTEN, cut
 from .node import Leaf, Node, Notes, note, notes
@@ -114,7 +114,7 @@ def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
         ) from None
     if written is not data:  # a NumPy scalar: it becomes an array
         target._data = written
-    writes.written(target._data, name)
+    versions.written(target._data, name)
     rewrite(target, node)
     return target
 

@@ -15,11 +15,12 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy
 
+from .._user_code import place
 from ..arrays import SCALARS, adapters
 from ..arrays.batched import Batched
 from ..arrays.symbol import Symbol
-from . import writes
-from .cuts import identity, place
+from . import versions
+from .cuts import identity
 from .node import FREED, Node, number
 from .node_hooks import watching
 from .op import OPS
@@ -265,7 +266,7 @@ def _written_down(array: Any, by: str) -> None:
         journal.written(array, by)
 
 
-writes.written_down = _written_down
+versions.written_down = _written_down
 
 
 @contextmanager

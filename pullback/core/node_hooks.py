@@ -10,9 +10,9 @@ from typing import Any
 
 from ..errors import AnomalyError, RuleError
 from .cotangent import accumulate, conjugated, wrapped
+from .multi_output import Pick
 from .node import Node, note, notes, where
 from .op import OPS
-from .several import Pick
 from .tensor import Handle, Tensor, raw
 
 nan_checked: ContextVar[bool] = ContextVar("pullback_nan_checked", default=False)

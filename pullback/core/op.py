@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterable
 from types import MethodType
 from typing import Any, Protocol, TypeVar
 
+from .._parameters import name_of, parameters_of
+from .._registry import OPS as OPS
 from ..arrays import Kernels
 from ..arrays.batched import Batched
 from ..arrays.symbol import Symbol
@@ -31,8 +33,6 @@ from ..errors import DuplicateNameError, RuleError, UnknownNameError, suggestion
 from . import symbols
 from .batching import BatchingRule, kernel_of
 from .node import Node
-from .parameters import name_of, parameters_of
-from .registry import OPS as OPS
 
 
 class OpFunction(Protocol):
@@ -271,7 +271,7 @@ class Op:
         self._keep.clear()
         self.keeps |= any(r >= 0 or r == ALL_ARRAYS for r in reads)
         self.keeps |= self.linear and len(self.arguments) > 1
-        from .fast import pull_of
+        from .dispatch import pull_of
 
         self.pull = pull_of(self)
         self.refresh()
@@ -340,7 +340,7 @@ def op(
             forward, native, name=own, elementwise=elementwise, view=view,
             differentiable=differentiable, flat=flat, linear=linear, outputs=outputs,
         )
-        from .fast import call_of, pull_of, step_of
+        from .dispatch import call_of, pull_of, step_of
 
         made.pull, made.step = pull_of(made), step_of(made)
         function: Any = call_of(made)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from types import FrameType
 from typing import Any, NoReturn
 
+from .._user_code import user_line
 from ..arrays import SCALARS, adapters, dominant
 from ..arrays.batched import Batched
 from ..arrays.symbol import OpenShape
@@ -19,9 +18,9 @@ from ..errors import (
     ShapeError,
 )
 from .cuts import INTEGER, cut, lost
+from .multi_output import SeveralNode, end_of
 from .node import FREED, CallNode, Node, holders, new, note, number, where
-from .packing import pack_node
-from .several import SeveralNode, end_of
+from .saved_tensor_hooks import pack_node
 from .state import ALL, SPECIAL, state
 from .tensor import Tensor, is_inexact, to_array, wrap
 
@@ -97,7 +96,7 @@ def apart(behind: Any, outputs: Sequence[Any], cls: type) -> tuple[Any, ...]:
 
 
 advance: Any = None
-"""Set by `core.forward`: gives a recorded node its tangents."""
+"""Set by `core.accumulator`: gives a recorded node its tangents."""
 
 REFUSALS = (ValueError, TypeError, IndexError, RuntimeError)
 """What array libraries raise for arguments that they cannot use; the last only some of them."""
@@ -252,19 +251,6 @@ def written_down(node: Any, d: Any, parents: Any = (), data: Any = ()) -> None:
     if journal is not None:
         for out in d if isinstance(d, (tuple, list)) else (d,):
             journal.recorded(node, out, parents, data)
-
-
-_PACKAGE = __file__[: -len("core/record.py")]  # the folder of this package
-
-
-def user_line() -> str:
-    """The innermost line outside this package, as `file:line`."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back
-    return "an unknown line"
 
 
 def _check_call(op: Any, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> None:

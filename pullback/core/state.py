@@ -35,8 +35,8 @@ class State:
     overrides            scopes of `override_gradient`, the innermost last
     keep_values, lines   what else is kept with every node
     accumulators         forward sweeps that tangents are computed for, the innermost last
-    closed               told of operations on tensors from outside; see `core.closing`
-    packing              (pack, unpack) that saved values go through; see `core.packing`
+    closed               told of operations on tensors from outside; see `core.captures`
+    packing              (pack, unpack) that saved values go through; see `core.saved_tensor_hooks`
 
     Made once and never changed. (A class with slots because every recorded operation reads `mode`,
     and a slot is read in a fraction of the time of a named tuple's field.)

@@ -27,7 +27,7 @@ enter = _current.set
 leave = _current.reset
 
 later: Any = None
-"""Set by `graphs.later`: puts rules off until shapes are known."""
+"""Set by `graphs.deferred_rules`: puts rules off until shapes are known."""
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -229,7 +229,7 @@ class Tensor(Declared):
                 "use x.detach().requires_grad_()" if requires_grad
                 else "use x.detach() for a tensor without history",
             )
-        from .forward import begin
+        from .accumulator import begin
 
         begin(self, Leaf(self._data, _state.REQUIRED, trainable=True) if requires_grad else None)
         return self

@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ..arrays import SCALARS, is_array
-from ..core import writes
-from ..core.by_step import ByStep
+from ..core import versions
+from ..core.custom_op import ByStep
 from ..core.node import Node
 from ..core.op import OPS
 from ..core.tensor import Tensor, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, PositionError, RuleError, suggestion
 from ..trees import Rebuild, flatten
-from .closed import Guard, closed
+from .capture_guard import Guard, closed
 from .rule import as_tensor, followed
 
 
@@ -201,12 +201,12 @@ class Call:
 
 def check_unwritten(values: Sequence[Any], node: Node, role: str) -> None:
     """Raise an `InplaceError` for a value that was overwritten since a node was recorded."""
-    if writes.latest[0] <= node.seq:
+    if versions.latest[0] <= node.seq:
         return
     for v in values:
         data = v._data if isinstance(v, Tensor) else v
         if is_array(data):
-            writes.check_array(data, node, node.seq, role)
+            versions.check_array(data, node, node.seq, role)
 
 
 def _flat(value: Any) -> tuple[list[Any], Rebuild]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import state as _state
-from ..core import writes
-from ..core.forward import output_node
+from ..core import versions
+from ..core.accumulator import output_node
+from ..core.multi_output import picked
 from ..core.node import FREED, Node, new, number, where
-from ..core.packing import Packed, packed, unpacked
 from ..core.record import freed
-from ..core.several import picked
+from ..core.saved_tensor_hooks import Packed, packed, unpacked
 from ..core.tensor import Tensor, is_inexact, wrap
 from ..errors import ArgumentTypeError, NotDifferentiableError
 
@@ -67,10 +67,10 @@ class Context:
         if node is not None and self._pushing and self._ahead is not None:
             saved = self._ahead
         if saved.__class__ is tuple:  # inputs, which hold their own history
-            if node is not None and writes.latest[0] > node.seq:
+            if node is not None and versions.latest[0] > node.seq:
                 for t in saved:
                     if t is not None:
-                        writes.check_array(t._data, node, node.seq, "saved tensor")
+                        versions.check_array(t._data, node, node.seq, "saved tensor")
             return saved
         if node is not None:
             return tuple([self._restored(entry, node) for entry in saved])
@@ -84,7 +84,7 @@ class Context:
         if data.__class__ is Packed:
             data = unpacked(data, where(ctx))
         else:
-            writes.check_array(data, ctx, ctx.seq, "saved tensor")
+            versions.check_array(data, ctx, ctx.seq, "saved tensor")
         if not self._recording:
             return wrap(cls, data)
         if node.__class__ is int:

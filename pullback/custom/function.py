@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ..core import inplace, writes
+from ..core import inplace, versions
 from ..core import state as _state
 from ..core.node import Node, new, number, where
 from ..core.state import QUIET, set_state, state
@@ -290,7 +290,7 @@ def _output(
     """One output among several, with its node, if it has one."""
     given = any(o is a for a in args)
     if any(o is d for d in dirty):
-        writes.written(o._data, name)
+        versions.written(o._data, name)
         inplace.rewrite(o, node)
         return o
     if given:

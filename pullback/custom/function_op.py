@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import state as _state
-from ..core.by_step import ByStep
 from ..core.cotangent import complex_dtypes, wrapped
+from ..core.custom_op import ByStep
+from ..core.forward import zeros_for
 from ..core.node import FREED, Node, new
-from ..core.push import zeros_for
 from ..core.record import freed
 from ..core.tensor import raw, wrap
 from ..errors import RuleError

@@ -34,7 +34,7 @@ class CustomGradient:
 
     keeps = True
     differentiable = True
-    by_hand = True  # see `core.by_step.ByStep`
+    by_hand = True  # see `core.custom_op.ByStep`
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

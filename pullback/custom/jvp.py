@@ -9,14 +9,14 @@ from typing import Any
 
 from ..core import state as _state
 from ..core.cotangent import wrapped
-from ..core.draws import Draws
 from ..core.node import FREED, Node, new
 from ..core.record import freed
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, RuleError, RuleTypeError
+from ..rng_replay import Draws
 from ..trees import Rebuild, flatten, leaves, mapped
 from .calls import Call, HandWritten, fitted, outputs, zeros_like_leaf
-from .closed import closed
+from .capture_guard import closed
 from .rule import as_tensor, enter_rule, followed, rule_name, tangent_of, tied
 from .transposed import pull_transposed
 

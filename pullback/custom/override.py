@@ -12,11 +12,10 @@ from typing import Any
 from warnings import warn
 
 from ..core import state as _state
-from ..core.by_step import ByStep
 from ..core.cotangent import conjugated, wrapped
+from ..core.custom_op import ByStep
 from ..core.node import FREED, Node, where
 from ..core.op import find_op
-from ..core.recall import recall_input, recall_output
 from ..core.record import freed
 from ..core.tensor import Tensor, wrap
 from ..errors import (
@@ -26,6 +25,7 @@ from ..errors import (
     UnknownNameError,
     suggestion,
 )
+from .recompute import recall_input, recall_output
 from .rule import enter_rule, hand_on
 
 Rule = Callable[..., Any]

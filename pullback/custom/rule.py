@@ -7,12 +7,12 @@ from typing import Any
 
 from ..arrays import adapters, is_array
 from ..core import state as _state
+from ..core.accumulator import advance, output_node
 from ..core.cotangent import accumulate, complex_dtypes, conjugated, wrapped
-from ..core.forward import advance, output_node
+from ..core.forward import Space, into, zeros_for
+from ..core.multi_output import picked
 from ..core.node import Node, number, where
-from ..core.push import Space, into, zeros_for
 from ..core.record import special_node
-from ..core.several import picked
 from ..core.tensor import Tensor, inexact_dtypes, is_inexact, raw, wrap
 from ..errors import RuleError, RuleTypeError
 

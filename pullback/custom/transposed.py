@@ -10,9 +10,9 @@ from ..core import departures
 from ..core import state as _state
 from ..core.batching import each_example
 from ..core.cotangent import accumulate, wrapped
+from ..core.forward import check_stayed, zeros_for
 from ..core.node import Leaf, Node, number, where
-from ..core.pull import pull
-from ..core.push import check_stayed, zeros_for
+from ..core.reverse import pull
 from ..core.tensor import Tensor, raw, wrap
 
 Along = Callable[[list[Any]], Any]

@@ -8,12 +8,12 @@ from typing import Any
 from ..arrays import SCALARS, is_array
 from ..core import state as _state
 from ..core.batching import enter, leave, running
-from ..core.draws import Draws
 from ..core.node import FREED, Node, new
 from ..core.op import OPS
 from ..core.record import freed
 from ..core.tensor import Tensor
 from ..errors import ArgumentError, RuleError, RuleTypeError
+from ..rng_replay import Draws
 from ..trees import Rebuild, leaves
 from .calls import (
     Call,
@@ -24,7 +24,7 @@ from .calls import (
     plain_tree,
     zeros_like_leaf,
 )
-from .closed import closed
+from .capture_guard import closed
 from .rule import enter_rule, followed, hand_on, outputs_of, rule_name, tied
 
 

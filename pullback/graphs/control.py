@@ -15,17 +15,16 @@ from ..arrays.batched import Batched
 from ..arrays.symbol import Symbol
 from ..core import symbols as _symbols
 from ..core.batching import bare
-from ..core.by_step import ByStep
 from ..core.cotangent import accumulate
+from ..core.custom_op import ByStep
+from ..core.multi_output import SeveralNode
 from ..core.node import Node, new
 from ..core.op import OPS
-from ..core.several import SeveralNode
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, ArgumentTypeError, BatchedValueError, DtypeError, ShapeError
 from ..trees import flatten, mapped
 from .operation import Kind, Operation
-from .regions import Region
-from .seams import (
+from .region_io import (
     HANDLE,
     appended,
     followed_by,
@@ -38,6 +37,7 @@ from .seams import (
     structure,
     zeros,
 )
+from .regions import Region
 
 
 def cond(

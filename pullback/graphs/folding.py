@@ -19,9 +19,9 @@ from ..trees import flatten
 from .graph import Graph
 from .loops import Loop
 from .program import Program
+from .region_io import as_tensor, inside, outward, plain, same_nesting, structure
 from .regions import Region
-from .rows import stacked, unstacked
-from .seams import as_tensor, inside, outward, plain, same_nesting, structure
+from .tensor_list import stacked, unstacked
 
 
 def map_fn(

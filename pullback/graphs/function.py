@@ -30,9 +30,9 @@ from .arguments import (
     same,
     space_of,
 )
-from .body import LOCK, Body
 from .closure import Closure
-from .piece import End, Piece, argument_ends
+from .func_graph import LOCK, Body
+from .subgraph_call import End, Piece, argument_ends
 from .tensor import GraphTensor
 from .tracing import building
 

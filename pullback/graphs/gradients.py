@@ -11,7 +11,7 @@ from ..core.answers import listeners, tell
 from ..core.cotangent import accumulate, conjugated
 from ..core.node import Node
 from ..core.op import OPS
-from ..core.pull import pull
+from ..core.reverse import pull
 from ..core.tensor import Tensor, is_inexact, wrap
 from ..custom.override import Overrides
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError

@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy
 
+from .._user_code import user_line
 from ..arrays import adapters, is_array
 from ..arrays.symbol import Symbol, is_open
 from ..core import symbols as _symbols
 from ..core.op import Op
-from ..core.record import REFUSALS, refuse, user_line
+from ..core.record import REFUSALS, refuse
 from ..core.tensor import raw
 from ..errors import ArgumentError, GraphError, PullbackError, UnknownNameError, suggestion
 from . import spaces
+from .aliasing import as_constant, same_values
 from .operation import Kind, Operation, lifted
-from .sharing import as_constant, same_values
 from .tensor import GraphTensor
 
 CONSTANT = Kind("constant")
@@ -408,7 +409,7 @@ class Graph:
         >>> graph.draw(y)
         <picture of 3 operations>
         """
-        from .draw import draw
+        from ..tools.draw.of_graph import draw
 
         return draw(self, targets, between=between, format=format, show=show, fold=fold)
 

@@ -17,17 +17,17 @@ from typing import Any
 from ..arrays.batched import Batched
 from ..arrays.symbol import Symbol
 from ..core import symbols as _symbols
-from ..core.by_step import ByStep
 from ..core.cotangent import accumulate
+from ..core.custom_op import ByStep
+from ..core.multi_output import SeveralNode, end_of
 from ..core.node import Node, new
-from ..core.several import SeveralNode, end_of
 from ..core.tensor import raw, wrap
 from ..errors import BatchedValueError, ShapeError
 from .operation import Kind
 from .plan import needed
+from .region_io import appended, followed_by, inside, seen, zeros
 from .regions import Region
-from .rows import Rows
-from .seams import appended, followed_by, inside, seen, zeros
+from .tensor_list import Rows
 
 
 class _Node(SeveralNode):

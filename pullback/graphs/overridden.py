@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-from ..core.by_step import ByStep
+from ..core.custom_op import ByStep
 from ..core.node import FREED, Node
 from ..core.record import freed
 from ..core.tensor import raw

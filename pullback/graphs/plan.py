@@ -16,8 +16,8 @@ from ..arrays.symbol import Symbol
 from ..core.op import OPS, Op
 from ..core.tensor import raw
 from ..core.witness import bare
+from .aliasing import Constant, Step, shared
 from .operation import Operation, filled
-from .sharing import Constant, Step, shared
 from .spaces import size_of
 
 FOLDED = 1 << 16

@@ -18,9 +18,9 @@ from ..core import state as _state
 from ..core import symbols as _symbols
 from ..core.record import REFUSALS, refuse
 from ..errors import PullbackError
+from .aliasing import Constant, Step
 from .operation import Operation, filled
 from .plan import Plan, found_anew, kernel_for
-from .sharing import Constant, Step
 
 _numbers = count()
 

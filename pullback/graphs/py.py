@@ -15,15 +15,15 @@ import numpy
 from ..arrays import adapters
 from ..core import state as _state
 from ..core import symbols as _symbols
-from ..core.by_step import ByStep
+from ..core.custom_op import ByStep
+from ..core.multi_output import SeveralNode
 from ..core.node import new
 from ..core.op import OTHERS
-from ..core.several import SeveralNode
 from ..core.tensor import Tensor, raw, to_array
 from ..errors import ArgumentError, ArgumentTypeError
 from .operation import Kind
 from .py_calls import PY_FUNCTION, Call
-from .seams import as_tensor, followed_by
+from .region_io import as_tensor, followed_by
 
 
 class _NumpyNode(SeveralNode):

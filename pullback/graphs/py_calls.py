@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 
 from ..core import state as _state
 from ..core import symbols as _symbols
-from ..core.by_step import ByStep
+from ..core.accumulator import fresh
 from ..core.cotangent import accumulate
-from ..core.forward import fresh
+from ..core.custom_op import ByStep
+from ..core.forward import push
+from ..core.multi_output import SeveralNode
 from ..core.node import Node, new
 from ..core.op import OPS
-from ..core.pull import pull
-from ..core.push import push
-from ..core.several import SeveralNode
+from ..core.reverse import pull
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import ArgumentError
 from .operation import Kind, Operation
-from .seams import HANDLE, followed_by, seen
+from .region_io import HANDLE, followed_by, seen
 
 
 class Call(NamedTuple):

@@ -15,10 +15,10 @@ from typing import Any
 from ..arrays.symbol import OpenShape, Symbol
 from ..core import state as _state
 from ..core.cotangent import accumulate
+from ..core.forward import push
 from ..core.node import Leaf, Node, number
-from ..core.pull import pull, reached_ends, within
-from ..core.push import push
-from .body import ARGUMENT, CAPTURED, Body
+from ..core.reverse import pull, reached_ends, within
+from .func_graph import ARGUMENT, CAPTURED, Body
 from .operation import Operation
 from .program import Program
 from .variable import ASSIGN

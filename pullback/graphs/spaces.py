@@ -1,6 +1,6 @@
 """Shapes and dtypes of what operations give, found when a graph is built.
 
-Shapes come from rules (`extents.py`), which know lengths that are not known (None), and refuse
+Shapes come from rules (`shape_rules.py`), which know lengths that are not known (None), and refuse
 what cannot fit. A dtype is that of an argument, or comes from a trial on arrays of two entries,
 once for each kind of arguments. An operation without a rule, such as a user's, is tried as it is,
 on ones, where every length is known; else on small arrays, which tell the number of axes and the
@@ -22,7 +22,7 @@ from ..core.op import OPS
 from ..core.symbols import symbols_in
 from ..core.tensor import raw
 from ..errors import ShapeError
-from . import extents
+from . import shape_rules
 
 Space = tuple[Any, Any]
 """A shape, with None for what is not known (for all of it, too), and a dtype."""
@@ -42,17 +42,17 @@ def infer(op: Any, args: Sequence[Any], attrs: Any) -> tuple[type, list[Space]]:
     single = len(op.outputs) == 1
     if op.elementwise and single:
         return kind, [(elementwise_shape(args, op.name), _dtypes_of(op, args, attrs)[0])]
-    rule = extents.RULES.get(op.name)
+    rule = shape_rules.RULES.get(op.name)
     if rule is None:
         return kind, tried(op, args, attrs)
     plain = {k: raw(v) for k, v in attrs.items()}
     shape = rule(*args, **plain)
-    if shape is extents.TRY:
+    if shape is shape_rules.TRY:
         return kind, tried(op, args, attrs)
-    if op.name in extents.SAME_DTYPE:
+    if op.name in shape_rules.SAME_DTYPE:
         return kind, [(shape, args[0].dtype)]
-    if op.name in extents.LIKE:
-        other, count = extents.LIKE[op.name]
+    if op.name in shape_rules.LIKE:
+        other, count = shape_rules.LIKE[op.name]
         op, args, plain = OPS[other].op, args[:count], OPS[other].op.defaults
     dtypes = _dtypes_of(op, args, plain)
     return kind, list(zip([shape] if single else shape, dtypes, strict=True))
@@ -149,7 +149,7 @@ def _least(op: Any, args: Sequence[Any], attrs: Any) -> Sequence[Any]:
         attrs = {k: v for k, v in attrs.items() if k in op.required}
         small = [ones(a.kind, (1,), a.dtype) if a.__class__ is Symbol else a for a in args]
         return _run(op, small, {k: _known(v, 1) for k, v in attrs.items()})
-    given = extents.LEAST.get(op.name, dict)(attrs)
+    given = shape_rules.LEAST.get(op.name, dict)(attrs)
 
     def run(guess: Guess) -> Any:
         places = iter(guess)
@@ -180,7 +180,7 @@ def ones(kind: type, shape: tuple[int, ...], dtype: Any) -> Any:
     Integers are zeros, which are positions in everything.
     """
     adapter = adapters[kind]
-    if extents.is_integer(dtype):
+    if shape_rules.is_integer(dtype):
         base: Any = numpy.zeros((), numpy.int64)
     elif len(shape) >= 2 and shape[-1] * shape[-2] <= 1 << 20:
         base = numpy.eye(shape[-2], shape[-1])
@@ -286,7 +286,7 @@ def _known(value: Any, length: int) -> Any:
         if is_rankless(value):
             return ones(value.kind, (), value.dtype)
         shape = tuple(length if n is None else n for n in value.shape)
-        if extents.is_integer(value.dtype):
+        if shape_rules.is_integer(value.dtype):
             # A bound of a slice, or a length: 1. A position in an array: 0.
             number = numpy.full(shape, 1 if shape == () else 0)
             return number[()] if shape == () else adapters[value.kind].asarray(number, value.dtype)

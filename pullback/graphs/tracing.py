@@ -25,8 +25,8 @@ from ..core.tensor import Tensor
 from ..errors import BatchedValueError, GraphError, ShapeError
 from ..variable import Variable
 from . import closure as _closure
-from .body import Body
 from .closure import closure_of
+from .func_graph import Body
 from .operation import Kind
 from .program import Program
 from .variable import Cell, assigned, read

@@ -11,8 +11,8 @@ from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from ..trees import flatten
 from .loops import Loop
+from .region_io import as_tensor, inside, plain, same_nesting, structure
 from .regions import Region
-from .seams import as_tensor, inside, plain, same_nesting, structure
 
 
 def while_loop(

@@ -10,6 +10,7 @@ from .activations import SiLU as SiLU
 from .activations import Softmax as Softmax
 from .activations import Softplus as Softplus
 from .activations import Tanh as Tanh
+from .device import functional_call as functional_call
 from .layers import Conv2d as Conv2d
 from .layers import Dropout as Dropout
 from .layers import Embedding as Embedding
@@ -19,7 +20,6 @@ from .layers import Sequential as Sequential
 from .losses import CrossEntropyLoss as CrossEntropyLoss
 from .losses import MSELoss as MSELoss
 from .module import Module as Module
-from .moving import functional_call as functional_call
 from .normalising import BatchNorm as BatchNorm
 from .normalising import LayerNorm as LayerNorm
 from .parameter import Parameter as Parameter

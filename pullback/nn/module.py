@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..arrays import adapters
-from ..core import writes
+from ..core import versions
 from ..core.cotangent import is_complex
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, suggestion
 from ..variable import Variable
-from .moving import moved
+from .device import moved
 from .parameter import Parameter
 
 Named = list[tuple[str, Any]]
@@ -274,4 +274,4 @@ def _put(target: Tensor, value: Any) -> None:
         target.assign(value)
         return
     target._data = adapters[target._data.__class__].write(target._data, value)
-    writes.written(target._data, "load_state_dict", line=False)
+    versions.written(target._data, "load_state_dict", line=False)

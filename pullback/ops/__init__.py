@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from .._loading import on_use
 from .._places import OPS
 from ..core import departures as departures  # from now on, conversions to arrays are recorded
-from . import methods as methods
 from . import operators as operators
 
 if TYPE_CHECKING:
     from . import hiding as hiding
-    from . import placing as placing
+    from . import scattering as scattering
     from . import views as views
     from .activations import *
     from .arithmetic import *
@@ -22,8 +21,9 @@ if TYPE_CHECKING:
     from .complex_ import *
     from .convolution import *
     from .creation import *
+    from .cumulative import *
     from .decompositions import *
-    from .dropping import *
+    from .dropout_ import *
     from .dtypes import *
     from .exponential import *
     from .fourier import *
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from .norms import *
     from .products import *
     from .rounding import *
-    from .running import *
     from .searching import *
     from .selecting import *
     from .shaping import *

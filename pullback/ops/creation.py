@@ -18,8 +18,8 @@ from ..errors import ArgumentError
 from .dtypes import astype
 from .joining import stack
 from .operands import matrix_examples
-from .placing import in_library_of, to_device
 from .rounding import identity
+from .scattering import in_library_of, to_device
 from .shaping import broadcast_to
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import Any
 from ..arrays import adapters, readers
 from ..arrays.batched import Batched, spread, tags_of
 from ..arrays.batched_index import Each, count_of, index_tags, is_batched, opened, parts_of, plan
-from ..core import writes
+from ..core import versions
 from ..core.batching import counted, is_running, zeros_by
 from ..core.cotangent import is_complex
 from ..core.inplace import check_examples, check_writable, overwrite, rewrite
@@ -396,7 +396,7 @@ def assign_at(target: Tensor, index: Any, value: Any) -> None:
     data = to_array(value, target._data)
     check_examples(target, "setitem", data, *parts_of(index))
     target._data = written = _assign(target._data, index, data, "setitem")
-    writes.written(written, "setitem")
+    versions.written(written, "setitem")
     parents = (target._node, value._node if isinstance(value, Tensor) else None)
     node = None
     if parents != (None, None):

@@ -19,10 +19,9 @@ from ..core.cotangent import is_complex
 from ..core.inplace import check_writable, overwrite
 from ..core.node import FREED, Node, number
 from ..core.op import OPS
-from ..core.packing import PackedValues
+from ..core.saved_tensor_hooks import PackedValues
 from ..core.tensor import Tensor, is_inexact, raw
 from ..errors import ArgumentError, DtypeError, ShapeError
-from . import protocols
 from .indexing import assign_at, getitem
 
 _STRAIGHT = {
@@ -235,9 +234,6 @@ def _bind() -> None:
     put("getitem", getitem)
     put("setitem", assign_at)
     put("array_namespace", _array_namespace)
-    put("array_ufunc", protocols.array_ufunc)
-    put("array_function", protocols.array_function)
-    put("torch_function", protocols.torch_function)
     put("dlpack", _dlpack)
     put("dlpack_device", _dlpack_device)
     _bind_raw(Batched)

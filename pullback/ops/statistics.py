@@ -12,8 +12,8 @@ from typing import Any
 
 from ..core.op import op
 from .complex_ import conj
+from .cumulative import products_before
 from .dtypes import astype
-from .running import products_before
 from .selecting import where
 from .shaping import axes_of, broadcast_to, flip, hidden_axes, permute_dims, reshape
 

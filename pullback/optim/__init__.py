@@ -10,10 +10,10 @@ from .adagrad import Adadelta as Adadelta
 from .adagrad import Adagrad as Adagrad
 from .adam import Adam as Adam
 from .adam import AdamW as AdamW
-from .adam_kin import Adamax as Adamax
-from .adam_kin import NAdam as NAdam
-from .adam_kin import RAdam as RAdam
-from .adam_kin import Rprop as Rprop
+from .adam_variants import Adamax as Adamax
+from .adam_variants import NAdam as NAdam
+from .adam_variants import RAdam as RAdam
+from .adam_variants import Rprop as Rprop
 from .base import Optimizer as Optimizer
 from .clipping import clip_by_global_norm as clip_by_global_norm
 from .clipping import clip_by_value as clip_by_value

@@ -14,7 +14,7 @@ from sys import getrefcount
 from typing import Any
 
 from ..arrays import adapters
-from ..core import writes
+from ..core import versions
 from ..core.cotangent import is_complex
 from ..core.inplace import immutable
 from ..core.node import maker_of
@@ -230,7 +230,7 @@ class Optimizer(ABC):
         if not alone:
             p.assign(data)
             return
-        writes.written(data, f"{self._name}.step", line=False)
+        versions.written(data, f"{self._name}.step", line=False)
         if isinstance(p, Variable) and p._leaf is not None:
             p._leaf.renew(data)
 

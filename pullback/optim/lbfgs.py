@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..arrays import adapters
-from ..core import writes
+from ..core import versions
 from ..core.op import OPS
 from ..core.state import enable_grad
 from ..core.tensor import Tensor, raw, wrap
@@ -178,7 +178,7 @@ class LBFGS(Optimizer):
                 p.assign(new)
                 continue
             p._data = adapters[p._data.__class__].write(p._data, new)
-            writes.written(p._data, f"{self._name}.step", line=False)
+            versions.written(p._data, f"{self._name}.step", line=False)
             if p._node is not None:
                 p._node.renew(p._data)
 

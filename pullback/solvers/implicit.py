@@ -13,17 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core import departures, writes
+from .._user_code import user_line
+from ..core import departures, versions
 from ..core import state as _state
+from ..core.accumulator import advance
 from ..core.batching import identity_matrix
-from ..core.by_step import ByStep
-from ..core.closing import is_older
+from ..core.captures import is_older
 from ..core.cotangent import accumulate, wrapped
-from ..core.forward import advance
+from ..core.custom_op import ByStep
+from ..core.forward import push
 from ..core.node import FREED, Leaf, Node, new, note, number, where
-from ..core.pull import pull, reached_ends
-from ..core.push import push
-from ..core.record import freed, user_line
+from ..core.record import freed
+from ..core.reverse import pull, reached_ends
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import CaptureError, InplaceError
 from ..ops.linalg import solve
@@ -171,7 +172,7 @@ def check_as_before(node: Any, outside: Sequence[Node]) -> None:
                 f"derivative of {where(node)}", "the tracked tensors captured in the forward pass",
                 "a new captured tensor", "use the same tensors in every call of the function",
             )
-        if isinstance(p, Leaf) and max(p.seq, writes.version(p.data)) > node.seq:
+        if isinstance(p, Leaf) and max(p.seq, versions.version(p.data)) > node.seq:
             raise InplaceError(
                 f"derivative of {where(node)}", "the function's tensors, unmodified since",
                 "one that was assigned or written", "compute gradients before updating tensors",

@@ -17,12 +17,12 @@ import numpy
 
 from ..arrays import numpy_dtype
 from ..core import state as _state
-from ..core.by_step import ByStep
+from ..core.accumulator import advance, output_node
 from ..core.cotangent import accumulate, is_complex, wrapped
-from ..core.forward import advance, output_node
+from ..core.custom_op import ByStep
+from ..core.forward import zeros_for
+from ..core.multi_output import picked
 from ..core.node import Node
-from ..core.push import zeros_for
-from ..core.several import picked
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import (
     ArgumentError,

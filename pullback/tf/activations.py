@@ -7,7 +7,7 @@ from typing import Any
 from .. import ops
 from ..core.tensor import raw
 from .convert import checked, operand
-from .entrywise import unary
+from .elementwise import unary
 
 __all__ = [
     "crelu", "elu", "gelu", "leaky_relu", "log_softmax", "relu", "relu6", "selu", "silu",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from ..arrays.inexact import kind_of
-from ..arrays.numpy_narrow import finfo
+from ..arrays.numpy_.narrow import finfo
 from ..errors import ArgumentTypeError
 
 __all__ = [

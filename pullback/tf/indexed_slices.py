@@ -19,8 +19,8 @@ from ..arrays.batched import Batched
 from ..core.cotangent import complex_dtypes
 from ..core.node import Leaf, Node, notes
 from ..core.op import OPS
-from ..core.recall import recall_input
 from ..core.tensor import raw, wrap
+from ..custom.recompute import recall_input
 from .convert import as_tensor
 from .dtypes import DType
 from .errors import invalid

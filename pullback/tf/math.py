@@ -14,7 +14,7 @@ from .activations import softmax as softmax
 from .activations import softsign as softsign
 from .convert import axis_of, checked, matched, operand
 from .dtypes import array_dtype
-from .entrywise import binary, named, unary
+from .elementwise import binary, named, unary
 from .errors import invalid
 from .indexed_slices import IndexedSlices
 from .segments import (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from .. import ops
-from ..arrays.numpy_narrow import finfo
+from ..arrays.numpy_.narrow import finfo
 from ..core.symbols import whole
 from ..core.tensor import raw, wrap
 from .convert import checked, operand

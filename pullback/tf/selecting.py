@@ -9,7 +9,7 @@ import numpy
 
 from .. import ops
 from ..arrays.inexact import kind_of
-from ..arrays.numpy_narrow import finfo
+from ..arrays.numpy_.narrow import finfo
 from ..core.symbols import whole
 from ..core.tensor import raw, wrap
 from .convert import as_tensor, axis_of, checked, convert_to_tensor, matched, operand, shape_of

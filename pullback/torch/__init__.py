@@ -37,6 +37,7 @@ from .dtypes import *
 from .elementwise import *
 from .func import vmap as vmap
 from .functions import *
+from .index_updates import *
 from .indexing import *
 from .inplace import *
 from .joining import *
@@ -65,7 +66,6 @@ from .nn.functional import prelu as prelu
 from .nn.functional import rms_norm as rms_norm
 from .nn.functional import selu as selu
 from .ordering import *
-from .placing import *
 from .products import *
 from .random import *
 from .reductions import *

@@ -12,8 +12,8 @@ from typing import Any
 import numpy
 
 from ..arrays import is_array
-from ..arrays import numpy_narrow as _narrow
 from ..arrays.inexact import kind_of
+from ..arrays.numpy_ import narrow as _narrow
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import inexact_dtypes

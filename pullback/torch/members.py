@@ -9,7 +9,7 @@ import numpy
 
 from .. import ops
 from ..arrays.inexact import kind_of
-from ..core import writes
+from ..core import versions
 from ..core.inplace import check_writable, overwrite
 from ..core.tensor import raw
 from ..errors import ArgumentError
@@ -27,7 +27,7 @@ __all__: list[str] = []
 
 def _version(self: Any) -> int:
     """The version counter: the number of in-place writes to the memory, shared by all views."""
-    return writes.count(self._data)
+    return versions.count(self._data)
 
 
 def _base(self: Any) -> Any:

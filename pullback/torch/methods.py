@@ -15,10 +15,10 @@ from . import (
     dtypes,
     elementwise,
     functions,
+    index_updates,
     indexing,
     members,
     ordering,
-    placing,
     products,
     reductions,
     shaping,
@@ -137,8 +137,8 @@ def _reversed(self: Any) -> Any:
 
 def _bind() -> None:
     for module in (
-        elementwise, functions, reductions, shaping, views, indexing, ordering, placing, products,
-        statistics,
+        elementwise, functions, reductions, shaping, views, indexing, ordering, index_updates,
+        products, statistics,
     ):
         for name in module.__all__:
             if name not in _NO_METHODS:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy
 
 from ..core import node_hooks
+from ..core.multi_output import Pick
 from ..core.node import FREED, Leaf, note
 from ..core.node import Node as CoreNode
-from ..core.packing import PackedOp, pack_node, unpacked
 from ..core.record import freed
-from ..core.several import Pick
+from ..core.saved_tensor_hooks import PackedOp, pack_node, unpacked
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import wrap
 from ..custom.context import FunctionNode

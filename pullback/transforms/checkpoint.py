@@ -8,18 +8,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core import state as _state
-from ..core import writes
-from ..core.by_step import ByStep
-from ..core.closing import Captured, is_older
+from ..core import versions
+from ..core.accumulator import Accumulator, advance, fresh, output_node
+from ..core.captures import Captured, is_older
 from ..core.cotangent import accumulate
-from ..core.draws import Draws
-from ..core.forward import Accumulator, advance, fresh, output_node
+from ..core.custom_op import ByStep
+from ..core.multi_output import picked
 from ..core.node import FREED, Leaf, Node, new, number, where
-from ..core.pull import pull, reached_ends
 from ..core.record import freed
-from ..core.several import picked
+from ..core.reverse import pull, reached_ends
 from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..errors import ArgumentError, CaptureError, InplaceError
+from ..rng_replay import Draws
 from ..trees import flatten, leaves
 from .trace import END, as_output
 
@@ -173,9 +173,9 @@ class _Call(ByStep):
         """The arguments, with tracked ones as new leaves; and the list of these leaves."""
         if node.saved is FREED:
             raise freed(node)
-        writes.check(node)
+        versions.check(node)
         for p in self.captured:
-            if isinstance(p, Leaf) and max(p.seq, writes.version(p.data)) > node.seq:
+            if isinstance(p, Leaf) and max(p.seq, versions.version(p.data)) > node.seq:
                 raise InplaceError(
                     f"second run of {where(node)}", "unchanged captured tensors",
                     "one that was assigned or modified since the first run",

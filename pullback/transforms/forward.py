@@ -10,11 +10,11 @@ from typing import Any
 from ..arrays import adapters
 from ..core import departures
 from ..core import state as _state
+from ..core.accumulator import Accumulator, untracked
 from ..core.cotangent import is_complex, wrapped
-from ..core.forward import Accumulator, untracked
+from ..core.forward import into, push
 from ..core.node import number
 from ..core.op import OPS
-from ..core.push import into, push
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from ..trees import Present, flatten

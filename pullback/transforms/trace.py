@@ -10,13 +10,13 @@ from typing import Any, Final
 from ..arrays import SCALARS, is_array
 from ..core import departures
 from ..core import state as _state
+from ..core.accumulator import fresh, released
 from ..core.answers import listeners, tell
 from ..core.backward import settled, start
-from ..core.closing import is_older
+from ..core.captures import is_older
 from ..core.cotangent import conjugated, is_complex, wrapped
-from ..core.forward import fresh, released
 from ..core.node import Node, number
-from ..core.pull import pull, reached_ends, reads_more
+from ..core.reverse import pull, reached_ends, reads_more
 from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..errors import (
     ArgumentError,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.arrays.numpy_narrow import AS_THEY_ARE, Narrow, is_narrow
+from pullback.arrays.numpy_.narrow import AS_THEY_ARE, Narrow, is_narrow
 from pullback.core.op import OPS
 from tests.laws.cases import ROWS
 from tests.laws.checks import grads, outputs, plain, random_like

@@ -12,9 +12,9 @@ import pullback as pb
 
 torch = pytest.importorskip("torch")
 
-from pullback.arrays import torch_large  # noqa: E402  # needs PyTorch
+from pullback.arrays.torch_ import large  # noqa: E402
 
-SHAPE = 3, torch_large.LARGE // 2
+SHAPE = 3, large.LARGE // 2
 
 
 def drawn(salt: int, shape: tuple[int, ...] = SHAPE) -> Any:
@@ -60,7 +60,7 @@ def test_a_cotangent_is_added_to_in_place_where_nobody_sees_it(name: str) -> Non
 def test_numpys_memory_is_not_written() -> None:
     array = drawn(1).numpy().copy()
     before, place = array.copy(), {0: torch.from_numpy(array)}
-    found = torch_large.add(place.pop(0), drawn(2))
+    found = large.add(place.pop(0), drawn(2))
     np.testing.assert_array_equal(array, before)
     torch.testing.assert_close(found, drawn(1) + drawn(2))
 
@@ -68,7 +68,7 @@ def test_numpys_memory_is_not_written() -> None:
 def test_a_tensor_of_inference_mode_is_added_to_outside_of_it() -> None:
     with torch.inference_mode():
         place = {0: drawn(1)}
-    torch.testing.assert_close(torch_large.add(place.pop(0), drawn(2)), drawn(1) + drawn(2))
+    torch.testing.assert_close(large.add(place.pop(0), drawn(2)), drawn(1) + drawn(2))
 
 
 def test_a_value_that_a_rule_handed_on_is_not_written() -> None:
@@ -109,17 +109,17 @@ def test_old_memory_is_taken_where_it_is_free_and_only_there() -> None:
     place = {"old": old.clone(), "kept": old, "view": old.clone()[:]}
     view = place["view"][0]
     at = place["old"].data_ptr()
-    found = torch_large.add(place.pop("old"), more)  # outside of an assert, which would hold it
+    found = large.add(place.pop("old"), more)  # outside of an assert, which would hold it
     assert found.data_ptr() == at
     before = view.clone()
     for name in ("kept", "view"):
-        found = torch_large.add(place.pop(name), more)
+        found = large.add(place.pop(name), more)
         torch.testing.assert_close(found, (old if name == "kept" else drawn(1)) + more)
     torch.testing.assert_close(view, before, rtol=0, atol=0)
     torch.testing.assert_close(old, drawn(1), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("shape", [SHAPE, (2 * torch_large.LARGE + 7,), (70_000, 9)])
+@pytest.mark.parametrize("shape", [SHAPE, (2 * large.LARGE + 7,), (70_000, 9)])
 @pytest.mark.parametrize("name", ["tanh", "sigmoid", "sin", "cosh", "exp"])
 def test_a_derivative_taken_by_pieces_is_the_same(name: str, shape: tuple[int, ...]) -> None:
     x, g = drawn(1, shape), drawn(3, shape)

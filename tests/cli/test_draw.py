@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pullback.cli import main
-from pullback.drawing.drawn import ENDINGS
+from pullback.tools.draw.layout.drawn import ENDINGS
 from tests.graphs.pictures import Seen
 
 SOURCE = '''

@@ -13,8 +13,8 @@ import pytest
 
 import pullback as pb
 import pullback.tf.v1 as tf
-from pullback.drawing import Box, Edge, Picture, page, svg
 from pullback.graphs import Graph, GraphVariable, gradients, placeholder
+from pullback.tools.draw.layout import Box, Edge, Picture, page, svg
 from tests.graphs.pictures import Seen, check
 
 

@@ -9,7 +9,7 @@ from html import unescape
 
 import pytest
 
-from pullback.drawing import Box, Edge, Picture, page, svg
+from pullback.tools.draw.layout import Box, Edge, Picture, page, svg
 from tests.graphs.pictures import Seen, check
 from tests.graphs.test_draw import layers
 

@@ -250,7 +250,7 @@ def test_turns_are_let_go_of_when_nobody_differentiates() -> None:
 
 def test_what_turns_were_is_kept_for_the_pullback_only() -> None:
     """Counted by the rows that the loop makes."""
-    from pullback.graphs.rows import Rows
+    from pullback.graphs.tensor_list import Rows
 
     made: list[Any] = []
     before = Rows.__init__

@@ -62,7 +62,7 @@ NUMPY = {
     "torch/nn/utils/parametrizations.py": "computes: the power iteration of a spectral norm",
     "torch/nodes.py": "zeros of undefined gradients",
     "torch/ordering.py": "computes: unique, histograms, medians, modes and running extremes",
-    "torch/placing.py": "indices; computes: counts and starts of scatter_reduce",
+    "torch/index_updates.py": "indices; computes: counts and starts of scatter_reduce",
     "torch/random.py": "the state of a generator as bytes",
     "torch/reductions.py": "dtypes",
     "torch/settings.py": "an array in which a default dtype is tried",

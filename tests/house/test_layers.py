@@ -9,16 +9,17 @@ from tests.house.sources import under_type_checking as typing_lines
 from tests.loops import none_of
 
 LAYERS = [
-    ["errors", "drawing", "_loading", "_places"],
-    ["arrays"],
+    ["errors", "_loading", "_places", "_user_code", "_parameters"],
+    ["arrays", "_registry", "rng_replay"],
     ["core"],
     ["ops", "trees", "random"],
+    ["protocols"],
     ["transforms"],
     ["tape", "forward_accumulator", "variable", "custom", "autograd", "recording", "linalg", "fft",
      "inspection", "special"],
     ["graphs"],
     ["nn", "optim", "solvers"],
-    ["checking", "explaining", "seeing", "measuring", "monitoring"],
+    ["tools"],
     ["tf", "torch"],
     [""],  # the front page
     ["testing", "cli", "__main__"],
@@ -28,8 +29,10 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 ALLOWED: dict[tuple[str, str], str] = {
     ("pullback/core/backward.py", "pullback.custom.override"):
         "rules put in the place of others are written by hand; loaded when a pull is given some",
-    ("pullback/tape.py", "pullback.explaining.explain"):
+    ("pullback/tape.py", "pullback.tools.explain.explain"):
         "`tape.explain` is a tool, which looks at everything; loaded when it is called",
+    ("pullback/graphs/graph.py", "pullback.tools.draw.of_graph"):
+        "`Graph.draw` is a tool, as `tape.explain` is",
 }
 """(file, module) -> why this one import upwards must be."""
 
@@ -37,7 +40,7 @@ HEAVY = {"torch", "jax", "tensorflow", "scipy", "optree", "matplotlib", "sklearn
          "safetensors", "array_api_compat", "cupy", "cupyx", "hypothesis", "tensorboardX"}
 """Loaded inside the functions that need them."""
 
-OF_A_LIBRARY = ("pullback/arrays/torch_", "pullback/arrays/jax_", "pullback/arrays/cupy_")
+OF_A_LIBRARY = ("pullback/arrays/torch_/", "pullback/arrays/jax_/", "pullback/arrays/cupy_/")
 """Files that are loaded with the first array of their library, which has been imported then."""
 
 FILES = python_files("pullback")

@@ -16,7 +16,7 @@ import pytest
 
 import pullback as pb
 from pullback import _places, ops
-from pullback.arrays import numpy_
+from pullback.arrays.numpy_ import adapter
 from pullback.core.op import OPS
 from tests.house.sources import PACKAGE, ROOT
 
@@ -228,8 +228,8 @@ def test_mypy_knows_every_name(tmp_path: Path) -> None:
 
 
 def test_files_of_kernels_hold_what_is_said_of_them() -> None:
-    for file, names in numpy_.FILES.items():
-        assert sorted(numpy_.kernels_in(file)) == names.split(), file
+    for file, names in adapter.FILES.items():
+        assert sorted(adapter.kernels_in(file)) == names.split(), file
 
 
 def test_operations_are_those_of_one_registry() -> None:
@@ -237,3 +237,13 @@ def test_operations_are_those_of_one_registry() -> None:
     assert dict(OPS) == {**OPS} == dict(OPS.items())
     assert list(OPS) == list(OPS.keys())
     assert len(OPS) == len(OPS.values())
+
+
+def test_what_a_star_imports_does_not_grow_with_use() -> None:
+    code = (
+        "import pullback as pb\n"
+        "before = pb.__all__\n"
+        "pb.check, pb.function, pb.odeint\n"
+        "assert pb.__all__ == before and 'check' not in before\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
-from pullback.core import push as push_module
+from pullback.core import forward as push_module
+from pullback.core.forward import push_transposed
 from pullback.core.op import Op
-from pullback.core.push import push_transposed
 from tests.laws.checks import (
     EXACT,
     STEP,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pullback.core.cotangent import is_complex
-from pullback.core.fast import pull_of
+from pullback.core.dispatch import pull_of
 from pullback.core.op import OPS, Op, Rule
 
 

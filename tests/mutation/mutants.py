@@ -17,11 +17,12 @@ from tests.mutation.live import ROOT, Source
 from tests.mutation.rules import edits_of_rule
 
 CORE = [
-    "core/pull.py", "core/backward.py", "core/cotangent.py", "core/push.py", "core/forward.py",
-    "core/record.py", "core/fast.py", "core/inplace.py", "core/writes.py", "core/several.py",
-    "core/state.py", "core/op.py", "core/node.py", "core/closing.py", "core/node_hooks.py",
-    "core/recall.py", "core/batching.py", "core/by_step.py", "core/cuts.py",
-    "custom/override.py", "custom/rule.py", "tape.py", "recording.py",
+    "core/reverse.py", "core/backward.py", "core/cotangent.py", "core/forward.py",
+    "core/accumulator.py", "core/record.py", "core/dispatch.py", "core/inplace.py",
+    "core/versions.py", "core/multi_output.py", "core/state.py", "core/op.py", "core/node.py",
+    "core/captures.py", "core/node_hooks.py", "custom/recompute.py", "core/batching.py",
+    "core/custom_op.py", "core/cuts.py", "custom/override.py", "custom/rule.py", "tape.py",
+    "recording.py",
 ]
 """Pull, push, recording, in-place writes and the matching of overrides."""
 

@@ -162,8 +162,8 @@ def test_a_mutated_pushforward_acts() -> None:
 def test_a_mutated_closure_acts() -> None:
     """A line of the hot path, of which each operation has a closure of its own."""
     x = pb.tensor(2.0, requires_grad=True)
-    with acting("pullback/core/fast.py", "_unary", "return", part="core") as mutant:
-        assert mutant.source.path == "pullback/core/fast.py"
+    with acting("pullback/core/dispatch.py", "_unary", "return", part="core") as mutant:
+        assert mutant.source.path == "pullback/core/dispatch.py"
         assert pb.exp(x.data) is None
     assert pb.exp(x).data == np.exp(2.0)
 

@@ -1,4 +1,4 @@
-"""Rows of `pullback/ops/dropping.py`."""
+"""Rows of `pullback/ops/dropout_.py`."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Rows of `pullback/ops/placing.py`."""
+"""Rows of `pullback/ops/scattering.py`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from pullback.core.batching import bare
 from pullback.core.tensor import raw
-from pullback.ops import placing
+from pullback.ops import scattering
 from tests.table import Row, real
 
 
 def there_and_back(x: Any) -> Any:
     """To where it is: the operation is asked for all the same."""
     here = (type(bare(raw(x))), None)
-    return placing._place(x, here, here)
+    return scattering._place(x, here, here)
 
 
 ROWS = [Row("to_device", there_and_back, np.array, (real(2, 3),), complex=True)]

@@ -9,7 +9,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pullback as pb
-from pullback.checking.laws import LAWS
 from pullback.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -17,6 +16,7 @@ from pullback.errors import (
     ConvergenceError,
     ShapeError,
 )
+from pullback.tools.check.laws import LAWS
 from tests.solvers.checks import batched, close, first_order, rng, same, second_order
 
 TIMES = np.array([0.2, 0.7, 1.5])

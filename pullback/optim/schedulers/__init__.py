@@ -7,6 +7,9 @@ of a group is kept in it as `"initial_lr"`.
 from .combined import ChainedScheduler as ChainedScheduler
 from .combined import ReduceLROnPlateau as ReduceLROnPlateau
 from .combined import SequentialLR as SequentialLR
+from .cosine import CosineAnnealingLR as CosineAnnealingLR
+from .cosine import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
+from .cosine import OneCycleLR as OneCycleLR
 from .factors import ConstantLR as ConstantLR
 from .factors import ExponentialLR as ExponentialLR
 from .factors import LambdaLR as LambdaLR
@@ -16,9 +19,6 @@ from .factors import MultiStepLR as MultiStepLR
 from .factors import PolynomialLR as PolynomialLR
 from .factors import StepLR as StepLR
 from .scheduler import LRScheduler as LRScheduler
-from .waves import CosineAnnealingLR as CosineAnnealingLR
-from .waves import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
-from .waves import OneCycleLR as OneCycleLR
 
 __all__ = [
     "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",

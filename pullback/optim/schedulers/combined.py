@@ -9,8 +9,8 @@ from typing import Any
 
 from ...errors import ArgumentError
 from ..base import Optimizer
+from .cosine import _number
 from .scheduler import LRScheduler
-from .waves import _number
 
 __all__ = ["ChainedScheduler", "ReduceLROnPlateau", "SequentialLR"]
 

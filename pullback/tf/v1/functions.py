@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from ... import ops
-from ...graphs.later import Deferred
+from ...graphs.deferred_rules import Deferred
 from ...graphs.operation import Kind
 from .. import gathering as _gathering
 from .. import joining as _joining

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ...core.record import user_line
+from ..._user_code import user_line
 from ...core.tensor import Tensor as CoreTensor
 from .graph import graph_for, opened
 from .tensor import in_graph

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from ... import ops
 from ...arrays import adapters
 from ...core import state as _state
+from ...core.accumulator import Accumulator
 from ...core.cotangent import wrapped
-from ...core.forward import Accumulator
 from ...core.tensor import Tensor as CoreTensor
 from ...core.tensor import is_inexact, wrap
 from ...errors import ArgumentError, ArgumentTypeError

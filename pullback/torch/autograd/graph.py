@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from ...core import pull, writes
+from ...core import reverse, versions
 from ...core import state as _state
 from ...core.tensor import Tensor as CoreTensor
 from ...errors import ArgumentError, ArgumentTypeError, DisconnectedError
@@ -103,7 +103,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[None]:
 def increment_version(tensor: Any) -> None:
     """Record that tensors were modified in a way that the library cannot see."""
     for x in [tensor] if isinstance(tensor, CoreTensor) else tensor:
-        writes.written(x._data, "increment_version")
+        versions.written(x._data, "increment_version")
 
 
 # Nodes and edges ------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def register_multi_grad_hook(
 
     def hook_of(index: int) -> Callable[[Any], None]:
         def hook(gradient: Any) -> None:
-            run = pull.passing()
+            run = reverse.passing()
             if current[0] is not run:
                 current[0] = run
                 collected.clear()

@@ -16,7 +16,7 @@ _kept: dict[str, ModuleType] = {}
 
 
 def _are_ours(name: str) -> bool:
-    return name.startswith("pullback.arrays.cupy_") or any(
+    return name.startswith("pullback.arrays.cupy_.adapter") or any(
         name == own or name.startswith(f"{own}.") for own in _OURS
     )
 

@@ -1,0 +1,33 @@
+"""Finds the user's line: the innermost frame outside this package."""
+
+import os
+import sys
+from types import FrameType
+
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+"""The folder of this package, as file names of its code begin."""
+
+
+def is_own(file: str) -> bool:
+    """Whether a file belongs to this package."""
+    return file.startswith(PACKAGE)
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame outside this package; None if there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    return frame
+
+
+def place() -> tuple[str, int]:
+    """The file and line of the user's code that runs now."""
+    frame = user_frame()
+    return ("an unknown file", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def user_line() -> str:
+    """The line of the user's code that runs now, as `file:line`."""
+    frame = user_frame()
+    return "an unknown line" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

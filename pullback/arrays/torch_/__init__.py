@@ -1,0 +1,1 @@
+"""PyTorch: the adapter of its arrays, and kernels that the library does not have."""

@@ -1,0 +1,60 @@
+"""Functions whose gradient is written by hand may use no tracked tensor but their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .._user_code import user_line
+from ..core import state as _state
+from ..core.captures import is_older
+from ..core.node import Node, number
+from ..core.tensor import Tensor
+from ..errors import CaptureError
+
+
+class Guard:
+    """Refuses tracked tensors from outside, while it is `State.closed`.
+
+    Their part of the derivative would be missing: the rule answers for the arguments only.
+
+    allowed   nodes that are not from outside: those of the arguments
+    """
+
+    def __init__(self, who: str, allowed: Iterable[Node | None] = ()) -> None:
+        now = _state.state()
+        self.who, self.allowed, self.start = who, set(allowed), number()
+        self.level, self.sweeps = now.mode & ~_state.SPECIAL, now.accumulators
+
+    def check(self, op: Any, parents: tuple[Node | None, ...]) -> bool:
+        """Raise a `CaptureError` if an operation uses what somebody outside follows."""
+        if any(p is not None and self._foreign(p) for p in parents):
+            raise self._error(f"operation `{op.name}` on a tracked tensor from outside")
+        return False
+
+    def check_values(self, values: Iterable[Any], what: str) -> None:
+        """Raise a `CaptureError` if one of some results is itself such a tensor."""
+        for v in values:
+            if isinstance(v, Tensor) and v._node is not None and self._foreign(v._node):
+                raise self._error(f"a tracked tensor from outside among {what}")
+
+    def _foreign(self, node: Node) -> bool:
+        return is_older(node, self.start) and node not in self.allowed and (
+            node.level <= self.level or any(node in a.tangents for a in self.sweeps)
+        )
+
+    def _error(self, got: str) -> CaptureError:
+        return CaptureError(
+            self.who, "tensors that it was given as arguments", f"{got}, at {user_line()}",
+            "pass it as an argument; or stop_gradient(x), where its derivative is not wanted",
+        )
+
+
+def closed(who: str, function: Any, args: Iterable[Any], allowed: Iterable[Any] = ()) -> Any:
+    """What a function answers, under a guard; and the guard."""
+    guard = Guard(who, allowed)
+    before = _state.change(closed=guard)
+    try:
+        return function(*args), guard
+    finally:
+        _state.restore(before)

@@ -1,0 +1,149 @@
+"""`Rows`: an array for each turn of a loop, as one value of a graph; made of a tensor, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from ..arrays import adapters
+from ..arrays.batched import Batched
+from ..core import symbols as _symbols
+from ..core.cotangent import accumulate
+from ..core.custom_op import ByStep
+from ..core.multi_output import SeveralNode
+from ..core.node import Node, new
+from ..core.op import OPS
+from ..core.tensor import raw
+from ..errors import ShapeError
+from .deferred_rules import shape_of
+from .operation import Kind
+from .region_io import followed_by, plain, seen
+
+
+class Rows:
+    """Arrays in the order of a loop's turns.
+
+    sample  where there are none: an array that looks as each of them would, if that is known
+    """
+
+    __slots__ = ("__weakref__", "items", "sample")
+
+    def __init__(self, items: Sequence[Any], sample: Any = None) -> None:
+        self.items, self.sample = items, sample
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rows>"
+
+
+class _Adapter:
+    """What a graph asks of rows: to be added, as cotangents are, and to be handed out."""
+
+    name = "rows"
+    hosts = 0
+
+    def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
+        """Their sum."""
+        return _sum if name == "add" else None
+
+    def rank(self, cls: type) -> int:
+        """One kind."""
+        return 0
+
+    def plain(self, rows: Rows) -> tuple[Any, ...]:
+        """As people see them."""
+        return tuple(rows.items)
+
+    adopt = plain
+
+
+def _sum(some: Rows, others: Rows) -> Rows:
+    add = OPS["add"]
+    return Rows(
+        [add(a, b) for a, b in zip(some.items, others.items, strict=True)], some.sample
+    )
+
+
+adapters[Rows] = _Adapter()
+
+
+class _Node(SeveralNode):
+    __slots__ = ("cls",)
+
+    cls: type
+    attrs = MappingProxyType({})
+
+
+class _Linear(Kind, ByStep):
+    """An operation between rows and a tensor, whose transpose is the other."""
+
+    stateful = False
+
+    def __call__(self, x: Any, shape: Any, given: Any, cls: type) -> Any:
+        """Append it to the graph that is being built.
+
+        shape  that of the tensor, for the case that there are no rows
+        given  the shape of the result, in the graph
+        """
+        data = raw(x)
+        graph = _symbols.current_graph() or data.operation.graph
+        made = graph.append(
+            self, [graph.own(data), graph.own(shape)], {"space": (data.kind, data.dtype)},
+            [(given, data.dtype)], data.kind,
+        )
+        node = new(_Node)
+        node.op, node.cls, node.parents = self, cls, (getattr(x, "_node", None),)
+        node.saved = (data, shape)
+        return followed_by(node, made, cls)[0]
+
+    def step(
+        self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
+        record: bool, cls: type,
+    ) -> None:
+        """One step of a pull: the other operation."""
+        parent = node.parents[0]
+        other = UNSTACK if self is STACK else STACK
+        r = other(seen(g[0], cls), node.saved[1], parent.shape, cls)
+        accumulate(cotangents, parent, r if record else raw(r))
+
+    def push(self, node: Any, tangents: Sequence[Any], record: bool, cls: type) -> Any:
+        """The tangent: the operation itself."""
+        t = self(seen(tangents[0], cls), node.saved[1], node.spaces[0][0], cls)
+        return [t if record else raw(t)]
+
+
+def _unstack(x: Any, shape: Any, space: Any) -> Rows:
+    if not x.shape:
+        raise ShapeError("a tensor to be mapped", "one axis or more", "shape ()")
+    if not x.shape[0]:
+        kind, dtype = space
+        return Rows([], adapters[kind].zeros(tuple(x.shape[1:]), dtype))
+    read = OPS["getitem"] if x.__class__ is Batched else x.__class__.__getitem__
+    return Rows([read(x, i) for i in range(x.shape[0])])
+
+
+def _stack(rows: Rows, shape: Any, space: Any) -> Any:
+    if rows.items:
+        return OPS["stack"](list(rows.items), axis=0)
+    kind, dtype = space
+    row = shape[1:] if rows.sample is None else rows.sample.shape
+    return adapters[kind].zeros((0, *[n or 0 for n in row]), dtype)
+
+
+UNSTACK, STACK = _Linear("unstack", _unstack), _Linear("stack", _stack)
+
+
+def unstacked(x: Any, cls: type) -> Any:
+    """A tensor's entries along its first axis, as rows."""
+    return UNSTACK(x, shape_of(raw(x).shape), None, cls)
+
+
+def stacked(rows: Any, count: int | None, row: Any, cls: type) -> Any:
+    """Rows of a shape as a tensor; `count` is their number, if that is known."""
+    lengths = plain(row)
+    if lengths is None:
+        return STACK(rows, (0,), None, cls)
+    return STACK(rows, (0, *lengths), (count, *lengths), cls)

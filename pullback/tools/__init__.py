@@ -1,0 +1,1 @@
+"""Tools around a computation: check, explain, draw, profile, monitor."""

@@ -1,0 +1,175 @@
+"""Edges: 0 and -0, ties, infinities, subnormal and huge numbers, in one entry or in all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy
+
+from ....errors import NotDifferentiableError, SingularMatrixError
+from ..finding import Finding, failed, not_applicable, passed
+from ..laws import law
+from ..subject import Subject, like, numpy_of, random_like
+from .comparing import Run, attempted, first_of, fresh
+from .differing import inner
+
+VALUES = {
+    "0": 0.0, "-0": -0.0, "a subnormal number": 1e-310, "a tiny number": 1e-200,
+    "3.3": 3.3, "-3.3": -3.3, "30": 30.0, "-30": -30.0,
+    "a large number": 1e30, "a huge number": 1e300, "-inf": -numpy.inf, "inf": numpy.inf,
+}
+_KINKS = ("0", "-0", "a tie")
+_MOST = 1e3  # differences at larger numbers say nothing about oscillating functions
+_SLACK = 1e-3
+Direction = list[Any]
+"""One array per argument: 1 in the entries that move together, else 0."""
+
+
+@law("edges", "a gradient that is NaN or wrong at 0, -0, ties, infinities, tiny or huge numbers")
+def edges(subject: Subject) -> Iterator[Finding]:
+    """At edges the gradient is finite if the slopes are; at kinks it lies between the slopes."""
+    point = fresh(subject)
+    if not all(numpy_of(x).dtype.name == "float64" for x in point):
+        yield not_applicable("edges are tried in float64 only")
+        return
+    for i, x in enumerate(point):
+        if numpy_of(x).size:
+            yield from _of_argument(subject, point, i)
+    if len(point) == 2 and numpy_of(point[0]).size and point[0].shape == point[1].shape:
+        tied = [like(x, numpy_of(point[0])) for x in point]
+        yield _at(subject, tied, _entries(tied, 0, [0]), "a tie")
+        yield _at(subject, tied, _entries(tied, 1, [0], _entries(tied, 0, [0])), "a tie")
+
+
+def _of_argument(subject: Subject, point: Sequence[Any], i: int) -> Iterator[Finding]:
+    """Edges in the first entry of an argument; kinks also in all entries, and in a pair."""
+    values = numpy_of(point[i])
+    first, every = _entries(point, i, [0]), _entries(point, i, slice(None))
+    for name, edge in VALUES.items():
+        one = values.copy()
+        one.flat[0] = edge
+        yield _at(subject, _with(point, i, one), first, name)
+        if values.size > 1 and name in _KINKS:
+            full = _with(point, i, numpy.full_like(values, edge))
+            yield _at(subject, full, first, name)
+            yield _at(subject, full, every, name)
+    if values.size > 1:
+        one = values.copy()
+        one.flat[0] = one.flat[-1]
+        tied = _with(point, i, one)
+        yield _at(subject, tied, first, "a tie")
+        yield _at(subject, tied, _entries(point, i, [0, -1]), "a tie")
+
+
+def _with(point: Sequence[Any], i: int, values: Any) -> list[Any]:
+    return [like(x, values) if j == i else x for j, x in enumerate(point)]
+
+
+def _entries(point: Sequence[Any], i: int, flat: Any, more: Direction | None = None) -> Direction:
+    """The direction that moves some entries of argument i, added to another direction."""
+    made = [numpy.zeros(numpy_of(x).shape) for x in point] if more is None else more
+    made = [numpy.array(d) for d in made]
+    made[i].reshape(-1)[flat] = 1.0
+    return made
+
+
+def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
+    """Tests the gradient along entries that move together, at an edge of these entries."""
+    where = f"{name} in {' and '.join(n for n, a in zip(subject.names, d, strict=True) if a.any())}"
+    run, error = attempted(lambda: Run(subject, point))
+    if error is not None or any(not _is_finite(o) for o in run.outs):
+        return not_applicable(f"not defined at {where}")
+    cotangents = run.cotangents(50)
+    answer, error = attempted(lambda: run.pull(cotangents))
+    who = f"gradient of `{subject.name}` at {where}"
+    if isinstance(error, (NotDifferentiableError, SingularMatrixError)):
+        return not_applicable(f"raises at {where}: {first_of(error)}")
+    if error is not None:
+        return failed(who, "a gradient, because the value is finite", first_of(error), inputs=point)
+    seen = float(sum(g[a > 0].sum() for g, a in zip(answer, d, strict=True)))
+    at = max(float(numpy.abs(numpy_of(x)[a > 0]).max(initial=0)) for x, a in zip(
+        point, d, strict=True))
+    sides = [_side(subject, point, d, cotangents, sign, at) for sign in (-1.0, 1.0)]
+    if any(s is None for s in sides):
+        return passed(f"the slope at {where} is not finite")
+    low, high = sorted(float(s or 0.0) for s in sides)
+    slack = _SLACK * max(1.0, abs(low), abs(high))
+    together = sum(int(a.sum()) for a in d) > 1
+    if numpy.isnan(seen):
+        fix = "replace the operands before dividing: where(x == 0, 1, x); or pullback.safe_where"
+    elif at < _MOST and not low - slack <= seen <= high + slack and not _is_beside(
+            subject, point, d, cotangents, (low, high, seen)):
+        fix = ("at a kink return a number between both slopes, such as their mean"
+               if high - low > slack else
+               "tied entries share one gradient: give it to one entry, or a part to each"
+               if together else "correct the rule for such numbers")
+    else:
+        return passed(f"at {where}")
+    return failed(
+        who + ", moved together" * together,
+        f"a number from {low:.6g} to {high:.6g}, the slopes on both sides",
+        f"{seen:.6g}", fix, inputs=point, wanted=numpy.array([low, high]), seen=numpy.array(seen),
+    )
+
+
+def _is_beside(
+    subject: Subject, point: Sequence[Any], d: Direction, cotangents: Sequence[Any],
+    known: tuple[float, float, float],
+) -> bool:
+    """Whether the gradient also lies between the slopes at points close by.
+
+    Where several entries have a kink together, as the smallest singular value of a zero matrix has,
+    gradients nearby need not lie between the slopes of one entry (Clarke's subdifferential).
+    """
+    low, high, seen = known
+    rng = subject.rng(51)
+    for _ in range(16):
+        near = [like(x, numpy_of(x) + 1e-2 * random_like(numpy_of(x), rng)) for x in point]
+        slope = _side(subject, near, d, cotangents, 1.0, 1.0)
+        if slope is not None:
+            low, high = min(low, slope), max(high, slope)
+    slack = _SLACK * max(1.0, abs(low), abs(high))
+    return low - slack <= seen <= high + slack
+
+
+def _side(
+    subject: Subject, point: Sequence[Any], d: Direction, cotangents: Sequence[Any], sign: float,
+    at: float,
+) -> float | None:
+    """The slope on one side along a direction; None if it does not converge."""
+    if not numpy.isfinite(at):
+        return _far(subject, point, d, cotangents)
+    found = []
+    for size in (1e-4, 1e-5):
+        h = sign * size * max(1.0, at)
+        moved = [like(x, numpy_of(x) + h * a) for x, a in zip(point, d, strict=True)]
+        change, error = attempted(_change, subject, point, moved, cotangents)
+        if error is not None or not numpy.isfinite(change):
+            return None
+        found.append(change / h)
+    coarse, fine = found
+    return fine if abs(coarse - fine) <= 2e-3 * max(1.0, abs(coarse), abs(fine)) else None
+
+
+def _far(
+    subject: Subject, point: Sequence[Any], d: Direction, cotangents: Sequence[Any]
+) -> float | None:
+    """0 if the value at infinity equals that at a very large number, else None."""
+    large = [like(x, numpy.where(a > 0, numpy.sign(numpy_of(x)) * 1e300, numpy_of(x)))
+             for x, a in zip(point, d, strict=True)]
+    change, error = attempted(lambda: _change(subject, point, large, cotangents))
+    return 0.0 if error is None and change == 0 else None
+
+
+def _change(
+    subject: Subject, here: Sequence[Any], there: Sequence[Any], cotangents: Sequence[Any]
+) -> float:
+    before, after = subject.meant(list(here)), subject.meant(list(there))
+    return inner(cotangents, [numpy_of(a) - numpy_of(b) if numpy_of(a).dtype.kind in "fc" else a
+                              for a, b in zip(after, before, strict=True)])
+
+
+def _is_finite(x: Any) -> bool:
+    x = numpy_of(x)
+    return bool(numpy.isfinite(x).all()) if x.dtype.kind in "fc" else True

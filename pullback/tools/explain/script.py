@@ -1,0 +1,193 @@
+"""Runs a script and explains every gradient in it that is None, zero, NaN or infinite."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy
+
+from ..._user_code import is_own, place
+from ...arrays import adapters, known
+from ...arrays.batched import Batched
+from ...arrays.symbol import Symbol
+from ...core import cuts
+from ...core.answers import listening
+from ...core.journal import keeping
+from ...core.node import Leaf, number
+from ...core.state import REQUIRED, setting
+from ...core.tensor import Tensor, raw
+from ...nn.module import Module
+from ...optim.base import Optimizer
+from .explain import explain
+from .explanation import Explanation
+from .numbers import is_replaced, replaced
+from .severed import of_target
+
+
+class Asked(NamedTuple):
+    """An explanation, and the line that computed the gradient."""
+
+    how: str
+    file: str
+    line: int
+    explanation: Explanation
+
+
+def _is_ordinary(answer: Tensor) -> bool:
+    """Whether a gradient is finite and has a non-zero entry, so that it needs no explanation."""
+    values = known(raw(answer))
+    if values is None or isinstance(values, (Batched, Symbol)):
+        return False
+    numbers = adapters[values.__class__].numpy(values)
+    return bool(numpy.isfinite(numbers).all() and numbers.any())
+
+
+def _is_script(frame: Any) -> bool:
+    """Whether a frame runs code of the script or of a module that it imported."""
+    return not is_own(frame.f_code.co_filename) and "runpy" not in frame.f_code.co_filename
+
+
+def _asked_for(how: str, x: Any) -> str:
+    """How a gradient was computed, and of which variable, by its name in the script."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        if _is_script(frame):
+            for name, value in (*frame.f_locals.items(), *frame.f_globals.items()):
+                if value is x:
+                    return f"{how} of `{name}`"
+                if isinstance(value, Module):
+                    for path, p in value.named_parameters():
+                        if p is x:
+                            return f"{how} of `{name}.{path}`"
+        frame = frame.f_back
+    return how
+
+
+class Hearing:
+    """Listens to a script and explains each gradient once per line that computes it."""
+
+    def __init__(self) -> None:
+        self.found: list[Asked] = []
+        self._seen: set[Any] = set()
+        self._told: set[Any] = set()
+        self._reached: set[int] = set()
+        self._suspects: list[tuple[int, Asked]] = []
+        self._since = number()
+
+    def __call__(
+        self, how: str, targets: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any],
+        tape: Any,
+    ) -> None:
+        """Called for every computed gradient."""
+        file, line = place()
+        if not sources and any(t._node is None for t in targets):
+            self._explain((file, line, -1), how, lambda: of_target(targets))
+        for i, (source, answer) in enumerate(zip(sources, answers, strict=True)):
+            if isinstance(source._node, Leaf):
+                self._reached.add(source._node.born)
+            if answer is None or (isinstance(answer, Tensor) and not _is_ordinary(answer)):
+                self._explain((file, line, i), _asked_for(how, source),
+                              lambda s=source: explain(targets, s, tape=tape))
+        if how == "backward()" and (file, line) not in self._seen:
+            self._seen.add((file, line))
+            self._look_for_left_out(file, line, how, targets)
+
+    def _explain(self, key: tuple[str, int, int], how: str, ask: Any) -> None:
+        if key in self._seen:
+            return
+        explanation = ask()
+        if explanation.cause == "fine":
+            return
+        self._seen.add(key)
+        self._add(Asked(how, key[0], key[1], explanation))
+
+    def _add(self, asked: Asked) -> None:
+        """Adds an explanation once per line that computes gradients and per cause."""
+        e = asked.explanation
+        key = (asked.file, asked.line, e.cause, e.file, e.line)
+        if key not in self._told:
+            self._told.add(key)
+            self.found.append(asked)
+
+    def _look_for_left_out(self, file: str, line: int, how: str, targets: Sequence[Any]) -> None:
+        """Looks for tensors with requires_grad that got no gradient from any backward call.
+
+        Skips tensors that the target does not depend on, unless an optimizer holds them.
+        """
+        objects = gc.get_objects()
+        learned = {id(p) for o in objects if issubclass(type(o), Optimizer) for p in o._groups}
+        for x in [o for o in objects if issubclass(type(o), Tensor)]:
+            node = getattr(x, "_leaf", None) or getattr(x, "_node", None)
+            if not isinstance(node, Leaf) or node.born < self._since:
+                continue
+            if node.level == REQUIRED and node.grad is None:
+                explanation = explain(targets, x)
+                passed = ("fine",) if id(x) in learned else ("fine", "unused")
+                if explanation.cause not in passed:
+                    asked = Asked(_asked_for(how, x), file, line, explanation)
+                    self._suspects.append((node.born, asked))
+
+    def _look_for_replaced(self, error: BaseException) -> None:
+        """Finds `w = w - lr * w.grad`, whose `.grad` is None and fails at the line that uses it."""
+        frames = [f for f in traceback.walk_tb(error.__traceback__) if _is_script(f[0])]
+        for frame, line in frames[-1:]:
+            for x in list(frame.f_locals.values()):
+                node = x._node if isinstance(x, Tensor) and not hasattr(x, "_leaf") else None
+                if node is not None and is_replaced(node):
+                    at = frame.f_code.co_filename
+                    self._add(Asked(f"{type(error).__name__}", at, line, replaced(node)))
+
+    def _look_for_number(self, error: AttributeError) -> None:
+        """Finds a call of `backward` on a Python number that was a tensor before."""
+        if isinstance(error.obj, (int, float, numpy.generic, numpy.ndarray)):
+            frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
+            asked = ("backward()", frame.f_code.co_filename, line, of_target([error.obj]))
+            self._add(Asked(*asked))
+
+    def finish(self, ended: BaseException | None = None) -> list[Asked]:
+        """Returns all explanations."""
+        if isinstance(ended, (TypeError, AttributeError)) and "NoneType" in str(ended):
+            self._look_for_replaced(ended)
+        if isinstance(ended, AttributeError) and ended.name == "backward":
+            self._look_for_number(ended)
+        for born, asked in self._suspects:
+            if born not in self._reached:
+                self._add(asked)
+        return self.found
+
+
+def explain_script(path: str, args: Sequence[str] = ()) -> tuple[list[Asked], BaseException | None]:
+    """Runs a script with its arguments; returns the explanations and the exception that ended it.
+
+    Restores `sys.argv`, `sys.path` and all recording settings afterwards.
+    """
+    hearing = Hearing()
+    argv, paths = sys.argv, list(sys.path)
+    sys.argv, ended = [path, *args], None
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    cuts.forget()
+    try:
+        with setting(lines=True), keeping(), listening(hearing):
+            runpy.run_path(path, run_name="__main__")
+    except (Exception, SystemExit) as error:
+        ended = None if isinstance(error, SystemExit) and not error.code else error
+    finally:
+        sys.argv, sys.path[:] = argv, paths
+    return hearing.finish(ended), ended
+
+
+def shown(found: Sequence[Asked], ended: BaseException | None) -> str:
+    """The text that the command prints."""
+    parts = [f"{a.how} at {a.file}:{a.line}\n{a.explanation}" for a in found]
+    if ended is not None and not found:
+        parts.append("".join(traceback.format_exception(ended)).rstrip())
+    elif ended is not None:
+        parts.append(f"The script ended with {type(ended).__name__}: {ended}")
+    return "\n\n".join(parts) or "Every gradient is finite and not zero."
