@@ -49,8 +49,8 @@ FRONT = (
         ("Operations", "core.op"),
     )),
     Page("tools", "Checking, debugging, inspection", "pullback", (
-        ("Checking", "checking"), ("Explaining", "explaining"), ("Drawing", "seeing"),
-        ("Measuring", "measuring"), ("Training monitor", "monitoring"),
+        ("Checking", "tools.check"), ("Explaining", "tools.explain"), ("Drawing", "tools.draw"),
+        ("Measuring", "tools.profile"), ("Training monitor", "tools.monitor"),
     )),
     Page("elementwise", "Operations: elementwise", "pullback", (
         ("Arithmetic", "ops.arithmetic"), ("Powers, exponentials, logarithms", "ops.exponential"),

@@ -4,8 +4,10 @@ The front page: every public name, by task. What a Tensor needs is imported with
 rest when one of its names is first used.
 """
 
+import sys as _sys
 from typing import TYPE_CHECKING
 
+from ._loading import Renamed as _Renamed
 from ._loading import on_use as _on_use
 from ._loading import uncollected as _uncollected
 from ._places import APART as _APART
@@ -16,17 +18,18 @@ with _uncollected():
     from . import ops as ops
     from . import protocols as _protocols  # noqa: F401  # binds NumPy's protocols to Tensor
     from .core.op import op as op
-    from .core.state import enable_grad as enable_grad
-    from .core.state import inference_mode as inference_mode
-    from .core.state import is_grad_enabled as is_grad_enabled
-    from .core.state import is_inference_mode_enabled as is_inference_mode_enabled
-    from .core.state import no_grad as no_grad
-    from .core.state import set_grad_enabled as set_grad_enabled
     from .core.tensor import Tensor as Tensor
     from .errors import OverrideWarning as OverrideWarning
     from .errors import PullbackError as PullbackError
 
 __version__ = "0.1.0"
+
+_sys.meta_path.insert(0, _Renamed({
+    "pullback.checking": "pullback.tools.check", "pullback.explaining": "pullback.tools.explain",
+    "pullback.seeing": "pullback.tools.draw", "pullback.drawing": "pullback.tools.draw.layout",
+    "pullback.measuring": "pullback.tools.profile",
+    "pullback.monitoring": "pullback.tools.monitor",
+}))  # first, as the finder of files would load a module of a renamed package again
 
 if TYPE_CHECKING:
     from . import autograd as autograd
@@ -52,9 +55,15 @@ if TYPE_CHECKING:
     from .inspection import __array_api_version__ as __array_api_version__
     from .inspection import __array_namespace_info__ as __array_namespace_info__
     from .ops import *
-    from .recording import debug as debug
+    from .recording import enable_grad as enable_grad
+    from .recording import inference_mode as inference_mode
+    from .recording import is_grad_enabled as is_grad_enabled
+    from .recording import is_inference_mode_enabled as is_inference_mode_enabled
     from .recording import keep_values as keep_values
+    from .recording import no_grad as no_grad
+    from .recording import set_grad_enabled as set_grad_enabled
     from .tape import GradientTape as GradientTape
+    from .tools.debug import debug as debug
     from .transforms import checkpoint as checkpoint
     from .transforms import checkpoint_sequential as checkpoint_sequential
     from .transforms import grad as grad

@@ -1,6 +1,7 @@
-"""Names that are loaded when they are first used, and imports without the garbage collector."""
+"""Names that are loaded on first use, modules by former names, imports without collections."""
 
 import gc
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -59,3 +60,44 @@ def uncollected() -> Iterator[None]:
             gc.unfreeze()
         if collecting:
             gc.enable()
+
+
+class Renamed:
+    """Imports modules by their former names, with a `DeprecationWarning`; a finder and loader.
+
+    names   former name -> name
+    """
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names = names
+
+    def find_spec(
+        self, fullname: str, path: Any = None, target: Any = None
+    ) -> Any:
+        """The specification of a module that has another name now; None for others."""
+        if not fullname.startswith("pullback."):
+            return None
+        former, _, rest = fullname, "", ""
+        while former not in self._names:
+            former, _, last = former.rpartition(".")
+            rest = f".{last}{rest}"
+            if not former:
+                return None
+        name = self._names[former] + rest
+        warnings.warn(
+            f"the module {fullname} is called {name} now; the former name will be removed",
+            DeprecationWarning, stacklevel=2,
+        )
+        from importlib.machinery import ModuleSpec  # imported here because this is rare
+
+        return ModuleSpec(fullname, self, origin=name)  # type: ignore[arg-type]  # by its methods
+
+    def create_module(self, spec: Any) -> Any:
+        """The module itself."""
+        module = import_module(spec.origin)
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: Any) -> None:
+        """It has run; it keeps its own specification."""
+        module.__spec__ = module.__spec__.loader_state

@@ -95,9 +95,12 @@ FRONT_PAGE = _by_name("pullback", {
     "inspection":
         "__array_api_version__ __array_namespace_info__",
     "recording":
-        "debug keep_values",
+        "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled keep_values no_grad "
+        "set_grad_enabled",
     "tape":
         "GradientTape",
+    "tools.debug":
+        "debug",
     "transforms":
         "checkpoint checkpoint_sequential grad hessian hvp jacfwd jacobian jacrev jvp "
         "linear_transpose linearize safe_where value_and_grad vjp vmap",

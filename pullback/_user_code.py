@@ -13,9 +13,9 @@ def is_own(file: str) -> bool:
     return file.startswith(PACKAGE)
 
 
-def user_frame() -> FrameType | None:
-    """The innermost frame outside this package; None if there is none."""
-    frame: FrameType | None = sys._getframe(1)
+def user_frame(depth: int = 1) -> FrameType | None:
+    """The innermost frame outside this package, from some depth of calls on; None if none is."""
+    frame: FrameType | None = sys._getframe(depth)
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     return frame

@@ -27,10 +27,9 @@ import numpy
 from .arrays import known
 from .arrays.batched import Batched, moved_to
 from .arrays.symbol import OpenShape
-from .core.batching import drawn, running
 from .core.op import OPS
-from .core.symbols import current_graph
 from .core.tensor import Tensor, raw, to_array, wrap
+from .core.vmaps import running
 from .errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -38,6 +37,8 @@ from .errors import (
     DtypeError,
     PullbackError,
 )
+from .kinds.batching import drawn
+from .kinds.symbols import current_graph
 from .rng_replay import Draws as Draws
 from .rng_replay import block
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
+
+from .core.state import Scoped
 
 
 class _Always:
@@ -27,7 +28,7 @@ class _Always:
 
 
 _ALWAYS = _Always()
-_block: ContextVar[Any] = ContextVar("pullback_draws", default=_ALWAYS)
+_block: Scoped[Any] = Scoped("draws", _ALWAYS)
 block = _block.get
 """Where streams come from at this moment: `block().get(generator)`."""
 
@@ -93,7 +94,7 @@ def _inside(made: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        _block.reset(token)
+        _block.set(token)
 
 
 class _Recording:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .core.symbols import whole
 from .core.tensor import Tensor, raw, to_array
+from .kinds.symbols import whole
 from .ops import abs as _abs
 from .ops import (
     erf,

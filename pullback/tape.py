@@ -7,22 +7,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from .core import departures
 from .core import state as _state
 from .core.accumulator import begin
-from .core.answers import listeners, tell
-from .core.backward import settled, start
-from .core.cotangent import conjugated, wrapped
-from .core.forward import zeros_for
+from .core.cotangent import conjugated, settled, start, wrapped
 from .core.node import Leaf, Node, number
+from .core.observe import notify_gradient
 from .core.reverse import pull, within
-from .core.symbols import current_graph
 from .core.tensor import Tensor, check_inexact, is_inexact, raw, wrap
 from .custom.override import Overrides
 from .errors import ArgumentError, ArgumentTypeError, DtypeError, TapeError
+from .kinds.symbols import current_graph
+from .lost_paths import followed
 from .ops import broadcast_to, ones_like, reshape, stack, zeros_like
 from .transforms.mapping import vmap
 from .transforms.reverse import bases
+from .transposition import zeros_for
 from .trees import flatten, leaves
 from .variable import Variable
 
@@ -62,6 +61,7 @@ class GradientTape:
         self._variables: dict[Node, Variable] = {}
         self._spans: list[tuple[int, float]] = []
         self._opened: int | None = None
+        self._inside: tuple[_state.State, _state.State] | None = None
         self._shared = False  # another tape was open at the same time
         self._spent = False
 
@@ -82,15 +82,19 @@ class GradientTape:
             self._close()
 
     def _open(self) -> None:
-        now = _state.state()
-        _state.change(
-            tapes=(*now.tapes, self), keep_values=now.keep_values or self._keep_values
+        before = _state.change(
+            tapes=(*_state.state().tapes, self),
+            keep_values=_state.state().keep_values or self._keep_values,
         )
+        self._inside = _state.state(), before
         self._opened = number()
 
     def _close(self) -> None:
-        tapes = tuple(t for t in _state.state().tapes if t is not self)
-        _state.change(tapes=tapes, keep_values=any(t._keep_values for t in tapes))
+        assert self._inside is not None
+        (inside, before), self._inside = self._inside, None  # it refers to this tape: no cycle
+        tapes = tuple([t for t in _state.state().tapes if t is not self])
+        keeps = before.keep_values or any(t._keep_values for t in tapes)
+        _state.leave(inside, before, tapes=tapes, keep_values=keeps)
         assert self._opened is not None
         self._spans.append((self._opened, number()))
         self._opened = None
@@ -153,7 +157,7 @@ class GradientTape:
                 self._watched.add(x._leaf)
                 continue
             node = x._node
-            if node is None or node.level == _state.FORWARD:
+            if node is None or node.level == _state.TANGENT:
                 node = Leaf(x._data, _state.ALL)
                 begin(x, node)
             self._watched.add(node)
@@ -209,8 +213,7 @@ class GradientTape:
         cls = targets[0]._out if targets else Tensor
         found = self._pull(roots, nodes, record, free, overrides, cls)
         answers = [self._answer(s, n, found, zero) for s, n in zip(flat, nodes, strict=True)]
-        if listeners():
-            tell("tape.gradient", targets, flat, answers, self)
+        notify_gradient("tape.gradient", targets, flat, answers, self)
         return rebuild(answers)
 
     def explain(self, target: Any, sources: Any, output_gradients: Any = None) -> Any:
@@ -395,7 +398,7 @@ def _is_recording() -> bool:
     Always true while a graph is built: its gradients may be computed when it is done.
     """
     now = _state.state()
-    return now.enabled and bool(now.tapes or departures.followed() or current_graph())
+    return now.enabled and bool(now.tapes or followed.get() or current_graph())
 
 
 def is_zero(unconnected: Any) -> bool:

@@ -37,7 +37,7 @@ def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
     return leaves, lambda values: optree.tree_unflatten(spec, values)
 
 
-class Present:
+class WithoutNone:
     """A pytree in which None is not a leaf.
 
     leaves   the leaves that are not None

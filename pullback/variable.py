@@ -10,14 +10,14 @@ import numpy
 from .arrays import adapters
 from .arrays.symbol import Symbol, is_open
 from .core import state as _state
-from .core import symbols
-from .core import tensor as _tensor
-from .core.departures import copied
 from .core.inplace import check_examples
 from .core.node import Leaf, Node
 from .core.op import OPS
+from .core.outside import traces
 from .core.tensor import Tensor, check_inexact, is_inexact, raw, to_array
 from .errors import ArgumentError, DtypeError
+from .kinds import symbols
+from .lost_paths import copied, left
 
 reads = [0]
 """The number of reads of variables, so that `custom_gradient` can detect reads."""
@@ -66,7 +66,7 @@ class Variable(Tensor):
             copied(initial_value, self, "Variable()")
 
     @property
-    def _node(self) -> Node | None:
+    def _history(self) -> Node | None:
         """The leaf; reading it informs the tapes that watch accessed variables."""
         leaf = self._leaf
         reads[0] += 1
@@ -75,8 +75,8 @@ class Variable(Tensor):
                 tape.accessed(self, leaf)
         return leaf
 
-    @_node.setter
-    def _node(self, node: Node | None) -> None:
+    @_history.setter
+    def _history(self, node: Node | None) -> None:
         if node is not None and not isinstance(node, Leaf):
             raise ArgumentError(
                 f"in-place write to {self!r}", "an assignment",
@@ -90,8 +90,7 @@ class Variable(Tensor):
         return copied
 
     def _leave(self, by: str) -> Any:
-        if self._leaf is not None:
-            _tensor.left(self._leaf, by)
+        left(self._leaf, by)
         return numpy.asarray(self._data)
 
     @property
@@ -147,7 +146,7 @@ class Variable(Tensor):
         return self._put(delta, "subtract")
 
     def _put(self, value: Any, operation: str | None) -> Any:
-        old = self._data
+        old = self._data if traces else self._array
         new = to_array(raw(value), old)
         who = f"assignment to {self.name!r}"
         given = getattr(new, "shape", ())
@@ -165,8 +164,9 @@ class Variable(Tensor):
             made = adapter.asarray(made, old.dtype)
         # A new array, never an in-place write: graphs and users keep the old values.
         self._data = adapter.adopt(made if operation is not None else adapter.copy(made))
-        if self._leaf is not None and self._data.__class__ is not Symbol:
-            self._leaf.renew(self._data)
+        data = self._data if traces else self._array  # a symbol, where a function is traced
+        if self._leaf is not None and data.__class__ is not Symbol:
+            self._leaf.renew(data)
             copied(value, self, "assign")
         return self
 

@@ -12,6 +12,7 @@ import pytest
 
 import pullback as pb
 from pullback import errors
+from pullback.torch import rules
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -105,6 +106,25 @@ CALLS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
         lambda x: F.cross_entropy(x, torch.tensor([[0, 2], [1, 1]]), reduction="sum",
                                   label_smoothing=0.1), [(2, 3, 2)]),
     "nll_loss": (lambda x: F.nll_loss(x, torch.tensor([0, 3, 1])), [M]),
+    "keywords": (lambda x, y: torch.add(input=torch.abs(input=x), other=y, alpha=2), [M, M]),
+    "dims by keyword": (lambda x: torch.permute(torch.flip(x, dims=(0,)), dims=(1, 0)), [M]),
+    "shape by keyword": (lambda x: torch.reshape(torch.tile(x, dims=(2,)), shape=(8, 3)), [M]),
+    "rsub alpha": (lambda x, y: torch.rsub(x, y, alpha=2), [M, M]),
+    "logit eps": (lambda x: torch.special.logit(x, 0.1), [M]),
+    "eigvalsh upper": (lambda x: torch.linalg.eigvalsh(x @ x.T, UPLO="U"), [S]),
+    "svd": (lambda x: torch.linalg.svd(x, full_matrices=False).S, [M]),
+    "mean dtype": (lambda x: torch.mean(x, 0, dtype=torch.float64), [M]),
+    "sort stable": (lambda x: torch.sort(x, stable=True).values, [M]),
+    "diff prepend": (lambda x, y: torch.diff(x, prepend=y), [M, M]),
+    "no dims": (lambda x: torch.sum(x, []), [M]),
+    "gather 3": (
+        lambda x: torch.gather(x, 1, torch.zeros((1, 2, 2), dtype=torch.int64)), [(2, 3, 4)]),
+    "padding": (lambda w: F.embedding(torch.tensor([0, 2]), w, padding_idx=0), [M]),
+    "one example": (lambda x, w: F.conv1d(x, w), [(3, 7), (4, 3, 2)]),
+    "weighted cross_entropy": (
+        lambda x, y: F.cross_entropy(x, torch.tensor([0, 3, 1]), weight=torch.arange(4.0).double(),
+                                     ignore_index=3) + torch.sum(y), [M, V]),
+    "where scalars": (lambda x: torch.where(x > 0, 1.0, 0.0) * x, [M]),
 }
 
 
@@ -125,6 +145,52 @@ def test_a_function_gives_what_it_gives_pytorchs_own_tensors(
     got = pb.autograd.grad(found, ours, seed)
     for g, h in zip(got, torch.autograd.grad(wanted, theirs, seed), strict=True):
         torch.testing.assert_close(g.data, h, rtol=1e-9, atol=1e-10)
+
+
+def test_the_rules_are_the_front_ends_functions_of_pytorchs_names() -> None:
+    spaces = {"": (torch, F), "linalg_": (torch.linalg,), "fft_": (torch.fft,),
+              "special_": (torch.special,)}
+    for start, names in rules.NAMES.items():
+        for name in names.split():
+            there = [getattr(space, name) for space in spaces[start] if hasattr(space, name)]
+            assert start + name in {f.__name__ for f in there}
+            assert rules.rule(start + name) is not None
+
+
+def test_the_dtypes_are_the_cores() -> None:
+    """Not float32, the front end's default, nor its promotion of scalars."""
+    whole = pb.tensor(np.array([1, 2]))
+    assert torch.sin(whole).dtype == np.float64
+    assert torch.special.entr(whole).dtype == np.float64
+    assert torch.mean(whole).dtype == pb.mean(whole).dtype
+    small = pb.tensor(np.array([1, 2], "float16"))
+    assert torch.hypot(small, small).dtype == np.float16
+    wide = pb.tensor(torch.tensor([1, 2]))
+    assert torch.div(wide, 2, rounding_mode="floor").dtype == torch.int64
+    assert torch.zeros_like(wide, dtype=torch.float64).dtype == torch.float64
+    assert type(torch.cat([wide, torch.tensor([0.5])])) is pb.Tensor
+    front = pb.torch.tensor([1, 2])
+    assert pb.torch.sin(front).dtype == np.float32
+    assert type(torch.sin(front)) is pb.torch.Tensor
+
+
+def test_qr_without_q(rng: np.random.Generator) -> None:
+    """PyTorch has no derivative for it."""
+    a = torch.from_numpy(rng.standard_normal(M))
+    found, wanted = torch.linalg.qr(pb.tensor(a), "r"), torch.linalg.qr(a, "r")
+    assert found.Q.shape == tuple(wanted.Q.shape)
+    torch.testing.assert_close(abs(found.R.data), abs(wanted.R))
+
+
+def test_a_view_stays_a_view() -> None:
+    """A write through it reaches its base, and the base's history."""
+    x = pb.tensor(torch.arange(6.0).reshape(2, 3), requires_grad=True)
+    base = x * 1
+    view = torch.transpose(base, 0, 1)
+    view[0] = torch.zeros(2)
+    assert base.data[:, 0].tolist() == [0, 0]
+    (g,) = pb.autograd.grad(pb.sum(base * base), x)
+    assert g.tolist() == [[0, 2, 4], [0, 8, 10]]
 
 
 OPERATORS = [
@@ -192,6 +258,7 @@ def test_parameters_of_pytorchs_would_receive_no_gradient() -> None:
 WITHOUT: dict[str, tuple[Callable[[Any], Any], str]] = {
     "no rule": (lambda x: torch.trapezoid(x), "torch.trapezoid of a Tensor"),
     "an argument": (lambda x: torch.exp(x, out=torch.ones(2)), "leave out arguments.*out"),
+    "in place": (lambda x: F.relu(x, inplace=True), "leave out arguments.*inplace"),
     "random": (lambda x: F.dropout(x), "torch.dropout"),
     "a write": (lambda x: torch.ones(2).add_(x), r"write t = t \+ x"),
     "an entry": (lambda x: torch.ones(2, 2).__setitem__(0, x), "write"),

@@ -245,7 +245,7 @@ class Kernels(dict[type, Callable[..., Any]]):
     """
 
     dress: ClassVar[Callable[[str, Any], Any] | None] = None
-    """Wraps new kernels while kernel hooks are active; see `core.witness`."""
+    """Wraps new kernels while kernel hooks are active; see `core.observe`."""
 
     def __init__(self, name: str, forward: Callable[..., Any] | None, native: str | None) -> None:
         super().__init__()

@@ -1,14 +1,16 @@
 """Batched: an array with a hidden leading axis, one entry per example; the data of `vmap`.
 
 It is an array type like any other: a `Tensor` can hold one, rules run on it, and each operation has
-a kernel for it (`core/batching.py`). Each `vmap` has a number, its tag. Batched arrays nest; the
+a kernel for it (`kinds/batching.py`). Each `vmap` has a number, its tag. Batched arrays nest; the
 innermost `vmap` (the largest tag) is outermost: `Batched(Batched(x, 3), 5)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy
 
 from ..errors import BatchedValueError
 from . import adapters
@@ -221,7 +223,7 @@ class _Adapter:
         return adapters[float].namespace
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
-        """None: each operation has its own kernel (`core/batching.py`)."""
+        """None; see `kinds/batching.py`, which adds the kernels of operations."""
         return None
 
     def rank(self, cls: type) -> int:
@@ -308,3 +310,54 @@ def _inside(array: Any, index: Any, value: Any) -> tuple[Any, Any, Any]:
 
 
 adapters[Batched] = _Adapter()
+
+
+# For rules and transformations --------------------------------------------------------------------
+
+
+def hidden_under(array: Any, tags: Sequence[int]) -> Any:
+    """The array with its leading axes hidden, the first under the first (outermost) tag."""
+    if not tags:
+        return array
+    # Outermost tag innermost: Batched(Batched(array[outer, inner, …], outer), inner).
+    inner = array
+    for tag in tags:
+        inner = Batched(inner, tag)
+    return inner
+
+
+def plain_of(array: Any, tags: Sequence[int], sizes: Sequence[int]) -> Any:
+    """The array with all its hidden axes in front, the outermost first: what solvers work on."""
+    for tag, size in sorted(zip(tags, sizes, strict=True), reverse=True):
+        array = show(array, 0, tag, size)
+    return array
+
+
+def bare(array: Any) -> Any:
+    """The array below all hidden axes."""
+    while array.__class__ is Batched:
+        array = array.value
+    return array
+
+
+def adapter_of(array: Any) -> Any:
+    """The adapter of the library an array is of, below all hidden axes."""
+    return adapters[bare(array).__class__]
+
+
+def zeros_by(shape: tuple[int, ...], like: Any, dtype: Any = None) -> Any:
+    """Zeros of a shape, where an array is, in its dtype unless another is given; all examples'."""
+    own = bare(like)
+    return adapters[own.__class__].zeros(shape, own.dtype if dtype is None else dtype, own)
+
+
+def counted(n: int, like: Any) -> Any:
+    """0, 1, … n - 1, where an array is; the same for all examples."""
+    own = bare(like)
+    return adapters[own.__class__].asarray(numpy.arange(n), None, own)
+
+
+def identity_matrix(n: int, like: Any) -> Any:
+    """The identity matrix of n rows, where an array is, in its dtype; the same for all examples."""
+    own = bare(like)
+    return adapters[own.__class__].asarray(numpy.eye(n), own.dtype, own)

@@ -28,5 +28,9 @@ def kind_of(dtype: Any) -> str:
     >>> kind_of(numpy.dtype("float32")), kind_of(numpy.dtype("uint8"))
     ('f', 'u')
     """
-    kind: str = dtype.kind
+    kind: str | None = getattr(dtype, "kind", None)
+    if kind is None:  # PyTorch's dtypes have other attributes
+        if inexact_dtypes[dtype]:
+            return "c" if dtype.is_complex else "f"
+        return "b" if str(dtype).endswith("bool") else "i" if dtype.is_signed else "u"
     return "f" if kind == "V" and inexact_dtypes[dtype] else kind

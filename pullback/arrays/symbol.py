@@ -1,7 +1,7 @@
 """Symbol: an array of a graph, with a shape and a dtype but no numbers yet.
 
 It is an array type like any other: a `Tensor` can hold one, and rules run on it. Its kernels
-compute nothing; they append an operation to the graph (`core/symbols.py`).
+compute nothing; they append an operation to the graph (`kinds/symbols.py`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Tangents computed while a program runs: forward mode that keeps no graph alive.
 
 An `Accumulator` knows the tangents of some nodes. While it is active, every operation on a tensor
-that has one computes the tangent of its result at once. Where nobody records for a pull, the
-result's node is a `Dual`, which has no parents: what came before can go.
+that has one computes the tangent of its result at once. Unless reverse mode records it too, the
+result's node is a `Dual`, which has no parents: the past is freed.
 
 Several may be active, the innermost last. A tangent for one of them is computed with the outer
-ones active, so that they see it; perturbations are told apart by whose they are.
+ones active, so that they see it. A tangent belongs to the accumulator that stores it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from . import multi_output as _several
-from . import record as _record
 from . import state as _state
 from .cotangent import wrapped
 from .forward import push_node
-from .node import LEAF, Leaf, Node, new, number
+from .node import LEAF, Leaf, Node, number, object_new
 from .op import OPS
 from .tensor import Tensor, raw, wrap
 
@@ -35,9 +33,9 @@ class Dual(Node):
 
 def dual(space: Any) -> Dual:
     """A node for an array, or in another node's place, to hang tangents on."""
-    made = new(Dual)
+    made = object_new(Dual)
     made.seq = number()
-    made.level = _state.FORWARD
+    made.level = _state.TANGENT
     made.shape, made.dtype = space.shape, space.dtype
     return made
 
@@ -45,7 +43,7 @@ def dual(space: Any) -> Dual:
 class Accumulator:
     """The tangents of one forward sweep: node -> tangent, raw or a Tensor.
 
-    They are held by their nodes: when nobody can ask for one any more, it is gone.
+    Each is held by its node, and freed with it.
     """
 
     __slots__ = ("__weakref__", "tangents")
@@ -55,7 +53,7 @@ class Accumulator:
 
     def watch(self, x: Any, tangent: Any) -> Tensor:
         """A tensor of x's value that has this tangent: an argument of its own."""
-        made = fresh(x, _state.FORWARD)
+        made = fresh(x, _state.TANGENT)
         assert made._node is not None
         self.tangents[made._node] = tangent
         return made
@@ -69,29 +67,78 @@ class Accumulator:
         """Compute tangents from now on; `restore` with what is returned ends it."""
         return _state.change(accumulators=(*_state.state().accumulators, self))
 
+    @staticmethod
+    def push_through(node: Any, reverse: bool, cls: type) -> Node | None:
+        """Compute the tangents of a node just made, of every active sweep.
 
-def fresh(x: Any, level: float) -> Tensor:
+        reverse  the node is recorded for reverse mode: it stays, and its tangents are recorded too
+
+        Returns the node that its output gets.
+        """
+        now = _state.state()
+        result: Node | None = node if reverse else None
+        for k, accumulator in enumerate(now.accumulators):
+            known = accumulator.tangents
+            arriving = [None if p is None else known.get(p) for p in node.parents]
+            if all(t is None for t in arriving):
+                continue
+            outer = now.accumulators[:k]
+            record = reverse or bool(outer) or any(map(_tracked, arriving))
+            arriving = [t if t is None else _seen(t, cls, record) for t in arriving]
+            # Overrides and guards act on the computations in their block, not on the computation
+            # of tangents.
+            before = _state.change(accumulators=outer, overrides=(), closed=None)
+            try:
+                t = push_node(node, arriving, record, cls, result)
+            finally:
+                _state.restore(before)
+            if t is None:
+                continue
+            if result is None:
+                result = dual(node)
+            known[result] = t
+            if result is not node:
+                known[node] = t  # by which a rule that is transposed knows its output
+        return result
+
+    @staticmethod
+    def output_node(behind: Any, made: Node | None, index: int, data: Any) -> Node | None:
+        """The node of one output among several, with its tangents: `made`, or a `Dual` for None.
+
+        behind  the result of `push_through` for the node of all outputs
+        """
+        if behind is None:
+            return made
+        for accumulator in _state.state().accumulators:
+            several = accumulator.tangents.get(behind)
+            if several is not None and several[index] is not None:
+                made = dual(data) if made is None else made
+                accumulator.tangents[made] = several[index]
+        return made
+
+
+def fresh(x: Any, level: int) -> Tensor:
     """A tensor of x's value with a node of its own, at which derivatives begin.
 
-    Where x is tracked by somebody outside, the node leads there; its tangents stay with it. So
+    If x is tracked outside, the node leads there, and keeps its tangents. So
     the same tensor may be two arguments, or an argument and a closed-over one.
     """
     x = x if isinstance(x, Tensor) else Tensor(x)
     node, data = x._node, x._data
     now = _state.state()
     made: Any
-    followed = node is not None and node.level <= now.mode & ~_state.SPECIAL
+    followed = node is not None and now.follows(node)
     if followed and now.closed is not None:
         followed = not now.closed.check(OPS["identity"].op, (node,))
     if followed:
         assert node is not None
-        made = new(Node)
+        made = object_new(Node)
         made.op = OPS["identity"].op
         made.parents, made.saved = (node,), (None, None)
         made.seq = number()
         made.level = min(level, node.level)
         made.shape, made.dtype = data.shape, data.dtype
-    elif level == _state.FORWARD:
+    elif level == _state.TANGENT:
         made = dual(data)
     else:
         made = Leaf(data, level)
@@ -109,60 +156,13 @@ def move_tangents(old: Node, new_node: Node) -> None:
 
 
 def begin(x: Tensor, leaf: Leaf | None) -> None:
-    """Make a tensor a leaf, or (None) one that nobody follows; its tangents stay with it."""
+    """Make a tensor a leaf, or (None) untracked; it keeps its tangents."""
     if leaf is None:
         x._node = released(x)._node
         return
     if x._node is not None:
         move_tangents(x._node, leaf)
     x._node = leaf
-
-
-def advance(node: Any, reverse: bool, cls: type) -> Node | None:
-    """Compute the tangents of a node just made; the node that its output gets.
-
-    reverse  somebody records for a pull: the node stays, and its tangents are recorded too
-    """
-    now = _state.state()
-    result: Node | None = node if reverse else None
-    for k, accumulator in enumerate(now.accumulators):
-        known = accumulator.tangents
-        arriving = [None if p is None else known.get(p) for p in node.parents]
-        if all(t is None for t in arriving):
-            continue
-        outer = now.accumulators[:k]
-        record = reverse or bool(outer) or any(map(_tracked, arriving))
-        arriving = [t if t is None else _seen(t, cls, record) for t in arriving]
-        # Overrides and guards are for what is computed in their block, not for what tangents are
-        # made of.
-        before = _state.change(accumulators=outer, overrides=(), closed=None)
-        try:
-            t = push_node(node, arriving, record, cls, result)
-        finally:
-            _state.restore(before)
-        if t is None:
-            continue
-        if result is None:
-            result = dual(node)
-        known[result] = t
-        if result is not node:
-            known[node] = t  # by which a rule that is transposed knows its output
-    return result
-
-
-def output_node(behind: Any, made: Node | None, index: int, data: Any) -> Node | None:
-    """The node of one output among several, with its tangents: `made`, or a `Dual` for None.
-
-    behind  what `advance` answered for the node of all outputs
-    """
-    if behind is None:
-        return made
-    for accumulator in _state.state().accumulators:
-        several = accumulator.tangents.get(behind)
-        if several is not None and several[index] is not None:
-            made = dual(data) if made is None else made
-            accumulator.tangents[made] = several[index]
-    return made
 
 
 def _tracked(t: Any) -> bool:
@@ -194,7 +194,3 @@ def released(x: Tensor) -> Tensor:
     for accumulator in known:
         accumulator.tangents[made] = accumulator.tangents[node]
     return wrap(x._out, x._data, made)
-
-
-_record.advance = advance
-_several.output_node = output_node

@@ -1,4 +1,4 @@
-"""What a function uses that it was not handed: tracked tensors from outside, found as it runs."""
+"""Detects closed-over tracked tensors while a function runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ class Captured:
     """Collects the tracked tensors from outside that a function uses, and cuts them off.
 
     While it is in force (`State.closed`), an operation on such a tensor is computed and not
-    recorded, so that the function runs as if nobody followed it; `nodes` then has theirs, in the
-    order in which they were met. What is begun inside, a tape or a transformation, goes on.
+    not recorded; `nodes` has their nodes, in order of use. Tapes and transformations that the
+    function itself opens work as usual.
     """
 
     def __init__(self) -> None:
         now = _state.state()
         self.start, self.sweeps = number(), now.accumulators
-        self.level = now.mode & ~_state.SPECIAL
+        self.level = now.level
         self.nodes: dict[Node, None] = {}
 
     def check(self, op: Any, parents: tuple[Node | None, ...]) -> bool:

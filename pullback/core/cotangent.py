@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from sys import getrefcount
 from typing import Any
 
 import numpy
 
+from ..arrays import adapters
 from ..arrays.batched import Batched, HiddenShape, tags_of
 from ..arrays.symbol import OpenShape
-from ..errors import RuleError
-from . import symbols
-from .batching import is_running, running
+from ..errors import ArgumentError, DtypeError, RuleError
+from .above import above
 from .op import OPS
-from .tensor import Tensor, raw
+from .tensor import Tensor, raw, to_array, wrap
+from .vmaps import is_running, running
 
 
 def _cotangent() -> str:
@@ -33,7 +35,7 @@ def project(g: Any, node: Any, who: Callable[[], str] = _cotangent) -> Any:
     seen = raw(g).shape
     if seen != shape:
         if isinstance(seen, OpenShape) or isinstance(shape, OpenShape):
-            return symbols.later.project(g, node)
+            return above.deferred().project(g, node)
         if seen.__class__ is HiddenShape:
             g = _summed(g, seen, shape)
         if tuple(g.shape) != tuple(shape):
@@ -66,13 +68,13 @@ def of_all_examples(g: Any, leaf: Any) -> Any:
     return g
 
 
-def collapsed(op: Any, node: Any, g: Any, saved: tuple[Any, ...], index: int) -> Any:
+def batched_reduce(op: Any, node: Any, g: Any, saved: tuple[Any, ...], index: int) -> Any:
     """The cotangent of an argument, summed at once over the examples that `project` would sum over.
 
     By the rule that the operation has for it (`@f.collapsing`), which reads as the pullback rule
-    does, but sees all examples, in front. It is worth having where one example's answer is larger
-    than what it is made of, as for the weights of a product. None where there are no such examples,
-    or no such rule, or it answers None.
+    does, but receives all examples, along the first axis. It pays where the result for one
+    example is larger than its arguments, as for the weights of a product. None where there are no
+    such examples, or no such rule, or it returns None.
     """
     rule = op.collapses.get(0 if op.variadic else index)
     data, sizes = raw(g), {}
@@ -161,14 +163,9 @@ def conjugated(g: Any) -> Any:
 
 def wrapped(cls: type, g: Any) -> Any:
     """A cotangent, or a tangent, as a Tensor of a class."""
-    made: Any = Tensor.__new__(cls)
     if isinstance(g, Tensor):
-        if g._out is cls:
-            return g
-        made._data, made._node = g._data, g._node
-        return made
-    made._data, made._node = g, None
-    return made
+        return g if g._out is cls else wrap(cls, g._data, g._node)
+    return wrap(cls, g)
 
 
 def accumulate(
@@ -179,3 +176,59 @@ def accumulate(
         g = project(g, node, who)
     old = cotangents.get(node)
     cotangents[node] = g if old is None else old + g
+
+
+def start(tensor: Any, given: Any, who: str) -> Any:
+    """The cotangent a pull starts with: ones, or what was given, checked against the target."""
+    if given is None:
+        count = prod(tensor.shape)
+        if count != 1:
+            raise ArgumentError(
+                f"{who} of a target of shape {tensor.shape}", "a target with one entry (a scalar)",
+                f"{count} entries, and no gradient for them",
+                "sum it first, or pass a gradient of its shape",
+            )
+        if is_complex(tensor):
+            raise ArgumentError(
+                f"{who} of a complex target", "a real target, such as a loss", "a complex one",
+                "take its real part or abs, or pass a gradient",
+            )
+        return OPS["ones_like"](tensor._data)
+    if not isinstance(given, Tensor):
+        given = adapters[type(tensor._data)].asarray(to_array(given))
+    if is_complex(given) and not is_complex(tensor):
+        raise DtypeError(
+            f"gradient given to {who}", f"a real dtype, as the target's {tensor.dtype}",
+            f"dtype {given.dtype}", "pass its real part",
+        )
+    if tuple(given.shape) != tensor.shape:
+        raise RuleError(
+            f"gradient given to {who}", f"the target's shape {tensor.shape}",
+            f"shape {tuple(given.shape)}", "pass one number for each entry of the target",
+        )
+    if given.dtype != tensor.dtype:
+        given = OPS["astype"](given, tensor.dtype)
+    return given
+
+
+def references(found: dict[Any, Any], node: Any) -> int:
+    """The number of references to a found cotangent; `ALONE` if only the dictionary holds it."""
+    return getrefcount(found[node])
+
+
+ALONE = references({None: object()}, None)  # how that counts depends on the interpreter
+
+
+def settled(found: dict[Any, Any], node: Any, *, plain: bool = False) -> Any:
+    """A node's cotangent for its receiver: conjugated, in memory without aliases.
+
+    A backward pass passes arrays on without copies: addition gives both arguments the same array,
+    which may be the user's, or a read-only view. The dictionary must hold the only reference.
+    """
+    if isinstance(found[node], Tensor):
+        return found[node] if plain else conjugated(found[node])
+    alone = references(found, node) <= ALONE
+    g = found[node]
+    adapter = adapters[g.__class__]
+    g = adapter.own(g) if alone else adapter.copy(g)
+    return g if plain else conjugated(g)

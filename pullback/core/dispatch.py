@@ -14,13 +14,14 @@ from typing import Any
 
 from ..arrays import adders, dominant, entrances, is_array, scalers
 from ..arrays.batched import Batched
-from .cotangent import accumulate, collapsed, project
-from .cuts import lost
+from .cotangent import accumulate, batched_reduce, project
 from .inplace import link_view
 from .multi_output import gathered, linked
-from .node import FREED, CallNode, Node, holders, new, number, where
+from .node import FREED, CallNode, Node, holders, number, object_new, where
+from .observe import notify_unrecorded
 from .op import Op, Rule
-from .record import REFUSALS, apply, freed, refuse, special
+from .outside import current_graph, traces
+from .record import REFUSALS, apply, freed, record, refuse
 from .state import ALL, state
 from .tensor import Tensor, is_inexact
 
@@ -58,13 +59,12 @@ def _general(op: Op) -> Callable[..., Any]:
     return call
 
 
-def _special(
-    op: Op, parents: tuple[Any, ...], data: tuple[Any, ...], out: Any, attrs: dict[str, Any],
-    level: float,
+def _general_node(
+    op: Op, parents: tuple[Any, ...], data: tuple[Any, ...], out: Any, attrs: dict[str, Any]
 ) -> Node | None:
-    made = special(op, parents, data, out._data, attrs, level, out.__class__)
-    if made is None:
-        lost(op, parents, out)
+    made = record(op, parents, data, out._array, attrs, out.__class__)
+    if made is None and state().observers:
+        notify_unrecorded(op, parents, out)
     return made
 
 
@@ -76,24 +76,27 @@ def _unary(op: Op) -> Callable[..., Any]:
     def call(x: Any, /) -> Any:
         if not isinstance(x, Tensor):
             return kernels[x.__class__](x) if is_array(x) else apply(op, (x,), {})
-        a = x._data
-        out = new(x._out)
+        if traces and current_graph() is not None:
+            return apply(op, (x,), {})
+        a = x._array
+        out = object_new(x._out)
         try:
-            out._data = d = kernels[a.__class__](a)
+            out._array = d = kernels[a.__class__](a)
         except REFUSALS as error:
             refuse(op, (a,), error)
-        parent = x._node
+        parent = x._history
         if parent is None:
-            out._node = None
+            out._history = None
             return out
         level = parent.level
         mode = state().mode
         if mode < level:
-            return lost(op, (parent,), out)
-        if mode > ALL:
-            out._node = _special(op, (parent,), (a,), out, {}, level)
+            out._history = None
             return out
-        out._node = node = new(Node)
+        if mode > ALL:
+            out._history = _general_node(op, (parent,), (a,), out, {})
+            return out
+        out._history = node = object_new(Node)
         node.op = op
         node.parents = (parent,)
         node.saved = (a if keep_x else None, d if keep_out else None) if keeps else nothing
@@ -128,35 +131,36 @@ def _single(op: Op) -> Callable[..., Any]:
             if len(args) > 1 + len(names):
                 return general(*args, **attrs)
             attrs.update(zip(names, args[1:], strict=False))
-        attrs = {**defaults, **attrs} if attrs else defaults  # nobody writes to a node's attrs
-        if len(attrs) != count or shapes or not (tensor or is_array(x)):
+        attrs = {**defaults, **attrs} if attrs else defaults  # a node's attrs are never written to
+        if (
+            len(attrs) != count or shapes or not (tensor or is_array(x))
+            or (traces and current_graph() is not None)
+        ):
             return general(args[0], **attrs) if args else general(**attrs)
-        a = x._data if tensor else x
+        a = x._array if tensor else x
         try:
             d = kernels[a.__class__](a, **attrs)
         except REFUSALS as error:
             refuse(op, (a,), error)
         if not tensor:
             return d
-        out = new(x._out)
-        out._data = d
-        parent = x._node
-        level = 3 if parent is None or not differentiable else parent.level
-        mode = state().mode
-        if mode < level or level == 3 or (casts and not is_inexact(d)):
-            out._node = None
-            if parent is not None:
-                lost(op, (parent,), out)
-        elif mode > ALL:
-            out._node = _special(op, (parent,), (a,), out, attrs, level)
+        out = object_new(x._out)
+        out._array = d
+        parent = x._history
+        if parent is None:
+            out._history = None
+        elif (mode := state().mode) > ALL:
+            out._history = _general_node(op, (parent,), (a,), out, attrs)
+        elif mode < parent.level or not differentiable or (casts and not is_inexact(d)):
+            out._history = None
         else:
-            out._node = node = new(CallNode)
+            out._history = node = object_new(CallNode)
             node.attrs = attrs
             node.op = op
             node.parents = (parent,)
             node.saved = (a if keep_x else None, d if keep_out else None)
             node.seq = number()
-            node.level = level
+            node.level = parent.level
             node.shape = d.shape
             node.dtype = d.dtype
         if view:
@@ -186,28 +190,28 @@ def _binary(op: Op) -> Callable[..., Any]:
     nothing = (None, None, None)
 
     def operate(x1: Any, x2: Any, /) -> Any:
-        a = x1._data
-        p = x1._node
+        if traces and current_graph() is not None:
+            return apply(op, (x1, x2), {})
+        a, p = x1._array, x1._history
         if x2.__class__ is x1.__class__ or isinstance(x2, Tensor):
-            b = x2._data
-            q = x2._node
+            b, q = x2._array, x2._history
         elif x2.__class__ is float or x2.__class__ is int or is_array(x2):
             b = x2 if x2.__class__ not in entrances else entrances[x2.__class__](x2)
             q = None
         else:
             return apply(op, (x1, x2), {})
         cls = a.__class__
-        out = new(x1._out)
+        out = object_new(x1._out)
         try:
             if b.__class__ is cls:
-                out._data = d = kernels[cls](a, b)
+                out._array = d = kernels[cls](a, b)
             else:
-                out._data = d = kernels[dominant[cls, b.__class__]](a, b)
+                out._array = d = kernels[dominant[cls, b.__class__]](a, b)
         except REFUSALS as error:
             refuse(op, (a, b), error)
         if p is None:
             if q is None:
-                out._node = None
+                out._history = None
                 return out
             level = q.level
             keep = second
@@ -219,11 +223,12 @@ def _binary(op: Op) -> Callable[..., Any]:
             keep = both
         mode = state().mode
         if mode < level:
-            return lost(op, (p, q), out)
-        if mode > ALL:
-            out._node = _special(op, (p, q), (a, b), out, {}, level)
+            out._history = None
             return out
-        out._node = node = new(Node)
+        if mode > ALL:
+            out._history = _general_node(op, (p, q), (a, b), out, {})
+            return out
+        out._history = node = object_new(Node)
         node.op = op
         node.parents = (p, q)
         if keep is _SECOND:  # as of a product: what it multiplies with
@@ -417,7 +422,7 @@ def step_of(op: Op) -> Callable[[Node, Any, dict[Node, Any], Any, bool, type], N
                 continue
             rule = op.rule(index)
             if rule is not None:
-                r = collapsed(op, node, g, saved, index) if op.collapses else None
+                r = batched_reduce(op, node, g, saved, index) if op.collapses else None
                 r = rule(g, saved, node, index) if r is None else r
                 accumulate(cotangents, parent, r, _who(rule, node, index))
 

@@ -7,22 +7,18 @@ is applied to the tangent. What has a pullback only is pushed by transposing tha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..arrays.symbol import is_open
-from ..errors import NotDifferentiableError
-from . import departures, symbols
-from . import state as _state
-from .batching import each_example, zeros_by
-from .cotangent import cast, wrapped
+from .above import above
+from .cotangent import cast
 from .multi_output import linked
-from .node import FREED, Leaf, Node, number, where
+from .node import FREED, Node, where
 from .op import OPS, Rule
 from .record import freed
-from .reverse import pull, reached
-from .tensor import Tensor, raw, wrap
+from .reverse import reached
+from .tensor import Tensor, raw
 
 Tangents = Sequence[Any]
 
@@ -58,9 +54,9 @@ def push_node(node: Any, tangents: Tangents, record: bool, cls: type, link: Any 
         if own is not None:
             return own(node, tangents, record, cls)
         if not hasattr(node.op, "pushes"):
-            return push_transposed(node, tangents, record, cls)
-        if any(map(symbols.holds_symbols, tangents)) and symbols.waits(node):
-            return symbols.later.push(
+            return above.push_transposed(node, tangents, record, cls)
+        if any(map(above.holds_symbols, tangents)) and above.waits(node):
+            return above.deferred().push(
                 node, tangents, record, cls,
                 lambda: _push_operation(node, tangents, record, cls, link or node),
             )
@@ -102,7 +98,7 @@ def _push_operation(node: Any, tangents: Tangents, record: bool, cls: type, link
         if r is not None:
             total = _added(total, r)
     if any(t is not None for t in rest):
-        r = push_transposed(node, rest, record, cls)
+        r = above.push_transposed(node, rest, record, cls)
         if r is not None:
             total = _added(total, r)
     return None if total is None else into(total, node)
@@ -111,10 +107,10 @@ def _push_operation(node: Any, tangents: Tangents, record: bool, cls: type, link
 def _push_several(
     node: Any, tangents: Tangents, saved: tuple[Any, ...], record: bool, cls: type
 ) -> list[Any]:
-    """The tangents of several outputs: each rule answers with a tuple of them."""
+    """The tangents of several outputs; each rule returns a tuple."""
     op = node.op
     if any(t is not None and i not in op.pushes for i, t in enumerate(tangents)):
-        found: list[Any] = push_transposed(node, tangents, record, cls)
+        found: list[Any] = above.push_transposed(node, tangents, record, cls)
         return found
     total: list[Any] = [None] * len(op.outputs)
     for index, t in enumerate(tangents):
@@ -164,95 +160,3 @@ def into(t: Any, node: Any) -> Any:
     if tuple(seen) != tuple(shape):
         t = OPS["broadcast_to"](t, tuple(shape))
     return t
-
-
-# By transposition -----------------------------------------------------------------------------
-
-
-def zeros_for(space: Any, like: Any) -> Any:
-    """Raw zeros for a (shape, dtype), of the library of `like`."""
-    shape, dtype = space
-    return zeros_by(shape if is_open(shape) else tuple(shape), raw(like), dtype)
-
-
-def push_transposed(node: Any, tangents: Tangents, record: bool, cls: type) -> Any:
-    """The tangent of a node that has a pullback only, by pulling through the pullback.
-
-    The pullback is linear in its cotangent: g ↦ Jᵀ g. Recorded on a cotangent of zeros and pulled,
-    it gives Jᵀᵀ t = J t. For a node of several outputs, a list.
-    """
-    arriving = [t for t in tangents if t is not None]
-    several = node.dtype is None
-    spaces = node.spaces if several else [(node.shape, node.dtype)]
-    with each_example(*(shape for shape, _ in spaces)):
-        found = _transposed(node, tangents, spaces, arriving[0], record, cls)
-    return found if several else found[0]
-
-
-def _transposed(
-    node: Any, tangents: Tangents, spaces: Sequence[Any], like: Any, record: bool, cls: type
-) -> list[Any]:
-    answers: dict[Node, Any] = {}
-    start = number()
-    before = _state.recording(fresh=not record)
-    departed, token = departures.follow()
-    try:
-        gs = [_leaf(space, like, cls) for space in spaces]
-        needed = {
-            p for p, t in zip(node.parents, tangents, strict=True)
-            if p is not None and t is not None
-        }
-        given = [g for g, _ in gs]
-        node.op.step(node, given if node.dtype is None else given[0], answers, needed, True, cls)
-    finally:
-        departures.unfollow(token)
-        _state.restore(before)
-    leaves = [leaf for _, leaf in gs]
-    if departed:
-        check_stayed(departed, leaves, start, f"forward mode through {where(node)}", "`jvp`")
-    roots: dict[Node, Any] = {}
-    for parent, t in dict(zip(node.parents, tangents, strict=True)).items():
-        r = answers.get(parent) if t is not None else None
-        if isinstance(r, Tensor) and r._node is not None:
-            t = wrapped(cls, t) if record else raw(t)
-            old = roots.get(r._node)
-            roots[r._node] = t if old is None else old + t
-    found = _pulled_back(node, roots, leaves, record, start, cls) if roots else {}
-    return [found.get(leaf) for leaf in leaves]
-
-
-def _leaf(space: Any, like: Any, cls: type) -> tuple[Any, Node]:
-    data = zeros_for(space, like)
-    leaf = Leaf(data, _state.REQUIRED)
-    return wrap(cls, data, leaf), leaf
-
-
-def check_stayed(
-    departed: list[Any], leaves: Iterable[Any], start: int, who: str, other: str
-) -> None:
-    """Raise a `NotDifferentiableError` if what a rule was handed left the library inside it."""
-    gone = departures.first_from(departed, leaves, start)
-    if gone is not None:
-        raise NotDifferentiableError(
-            who, "a rule in tensor operations, to be transposed",
-            f"one that leaves the library by {gone.by} at {gone.line}",
-            f"write it with tensor operations, or write {other} too",
-        )
-
-
-def _pulled_back(
-    node: Any, roots: dict[Node, Any], leaves: list[Node], record: bool, start: int, cls: type
-) -> dict[Node, Any]:
-    before = _state.recording(fresh=False) if record else _state.pulling()
-    try:
-        return pull(roots, leaves, record=record, spans=[(start, math.inf)], cls=cls)
-    except NotDifferentiableError as error:
-        raise NotDifferentiableError(
-            f"forward mode through {where(node)}",
-            "a backward that can be differentiated, to be transposed",
-            error.got or "one that cannot",
-            "write it with tensor operations of its cotangent, or give the rule of forward mode: "
-            "`jvp` of a Function",
-        ) from error
-    finally:
-        _state.restore(before)

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..arrays import adapters, dominant
-from ..arrays.batched import Batched, tags_of
+from ..arrays.batched import Batched, adapter_of, tags_of
 from ..arrays.symbol import is_open, may_be
 from ..errors import ArgumentError, ArgumentTypeError, BatchedValueError, InplaceError
 from . import versions
-from .batching import adapter_of
-from .cuts import OVERWRITTEN, cut
+from .above import above
 from .node import Leaf, Node, Notes, note, notes
+from .observe import OVERWRITTEN
 from .op import OPS
 from .record import record
 from .state import state
@@ -29,12 +29,15 @@ def link_view(view: Tensor, base: Any, op: Any, attrs: Mapping[str, Any]) -> Non
     """Remember that `view` was made from `base` by `op`, if the two share memory."""
     if not isinstance(base, Tensor):
         return
-    owner = adapters[view._data.__class__].owner(view._data)
+    data = view._array  # which was just made
+    owner = adapters[data.__class__].owner(data)
     if owner is None:
         if not _is_view(view, base, attrs):
             return
-    elif owner is not adapters[base._data.__class__].owner(base._data):
-        return
+    else:
+        held = base._data
+        if owner is not adapters[held.__class__].owner(held):
+            return
     source, steps = getattr(base, "_view_of", None) or (base, ())
     view._view_of = (source, (*steps, (op, attrs)))
     views = getattr(source, "_views", None)
@@ -90,6 +93,11 @@ def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
     value whose shape or dtype the target cannot hold.
     """
     check_writable(target, name)
+    return write_over(target, value, name)
+
+
+def write_over(target: Tensor, value: Any, name: str) -> Tensor:
+    """`overwrite` of a target that has been found writable."""
     data = target._data
     new_data = value._data if isinstance(value, Tensor) else value
     if tuple(new_data.shape) != tuple(data.shape):
@@ -114,7 +122,7 @@ def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
         ) from None
     if written is not data:  # a NumPy scalar: it becomes an array
         target._data = written
-    versions.written(target._data, name)
+    versions.written(written, name)
     rewrite(target, node)
     return target
 
@@ -122,8 +130,8 @@ def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
 def check_writable(target: Tensor, name: str) -> None:
     """Raise an `InplaceError` where writing would lose the gradient of a leaf.
 
-    Also for what vmap maps, which is a view of an array of whoever called vmap, and for tensors of
-    a front door that has none to be written to.
+    Also for mapped arguments of vmap, which are views of the caller's array, and for constant
+    tensors of a front end.
     """
     if target._constant:
         raise ArgumentTypeError(
@@ -147,7 +155,7 @@ def check_writable(target: Tensor, name: str) -> None:
             "one that broadcasting repeats", "copy it first: x = pullback.asarray(x, copy=True)",
         )
     node = source._node
-    if isinstance(node, Leaf) and state().mode >= node.level and not target._assignable:
+    if isinstance(node, Leaf) and state().follows(node) and not target._assignable:
         view = "" if source is target else "a view of "
         raise InplaceError(
             f"in-place `{name}` on {view}a leaf tensor", "a computed tensor, or recording off",
@@ -179,12 +187,13 @@ def rewrite(target: Tensor, node: Node | None) -> None:
     source, steps = getattr(target, "_view_of", None) or (target, ())
     if isinstance(source._node, Leaf) and node is None:
         return  # written with recording off, as an optimizer does: still the same leaf
-    if not state().mode and node is None:
+    now = state()
+    if node is None and not now.level and not now.accumulators:
         return
     before = _retaining(source) if notes else []
     if not steps:
         if node is None and source._node is not None:
-            cut(OVERWRITTEN, "assignment", (source._node,), source)
+            above.dropped(OVERWRITTEN, source._node, "assignment", source)
         source._node = node
     elif source._node is not None or node is not None:
         put = OPS["put_view"].op
@@ -199,8 +208,8 @@ def rewrite(target: Tensor, node: Node | None) -> None:
     for tensor, found in before:  # `retain_grad` is of the tensor, whatever its history
         if tensor._node is not None:
             found.retains = False
-            now = note(tensor._node)
-            now.retains, now.retained = True, found.retained
+            new_notes = note(tensor._node)
+            new_notes.retains, new_notes.retained = True, found.retained
 
 
 def _retaining(source: Tensor) -> list[tuple[Tensor, Notes]]:

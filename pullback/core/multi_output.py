@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ..arrays.batched import zeros_by
 from ..arrays.symbol import is_open
-from .batching import zeros_by
-from .node import CallNode, Node, new, number
+from .node import CallNode, Node, number, object_new
 from .state import state
 from .tensor import Tensor, is_inexact, raw, wrap
 
@@ -77,7 +77,7 @@ class Pick(Node):
 
 def picked(node: Any, index: int, data: Any) -> Pick:
     """The node of output `index` of a node whose `spaces` lists what its outputs look like."""
-    made = new(Pick)
+    made = object_new(Pick)
     made.parents = (node,)
     made.index = index
     made.seq = number()
@@ -104,12 +104,12 @@ def linked(node: Any, saved: Any, cls: type, behind: Any) -> tuple[Any, ...]:
 
 
 def end_of(behind: Any, index: int, data: Any) -> Node | None:
-    """The node of one output of an operation that `behind` is the common node, or dual, of."""
+    """The node of one output of something that `behind` is the common node, or dual, of."""
     if not is_inexact(data):
         return None
-    made = picked(behind, index, data) if isinstance(behind, SeveralNode) else None
-    return output_node(behind, made, index, data) if state().accumulators else made
-
-
-output_node: Any = None
-"""Set by `core.accumulator`: gives the node of one output among several its tangents."""
+    made = picked(behind, index, data) if hasattr(behind, "spaces") else None
+    sweeps = state().accumulators
+    if sweeps:
+        found: Node | None = sweeps[-1].output_node(behind, made, index, data)
+        return found
+    return made

@@ -12,9 +12,12 @@ from types import MappingProxyType
 from typing import Any, Final
 from weakref import WeakKeyDictionary, ref
 
-new = object.__new__
+object_new = object.__new__
 number: Callable[[], int] = itertools.count(1).__next__
 """The next number of the one sequence that nodes, tapes and in-place writes share."""
+
+latest: Final = [0]
+"""The number of the latest in-place write or assignment of all."""
 
 FREED: Final = ("freed",)
 """Stands in `Node.saved` once a pull has let go of the saved values."""
@@ -43,7 +46,7 @@ class Node:
     saved    what the rules read: by position the inputs, then the output; None where not read
              (a constant that is not read is held weakly)
     seq      its place in the order of recording
-    level    the recording mode from which on its children are recorded (see `core.state`)
+    level    the level of recording from which on its children are recorded (see `core.state`)
     shape, dtype   of the output: the space its cotangent lives in
     """
 
@@ -53,7 +56,7 @@ class Node:
     parents: tuple[Node | None, ...]
     saved: Any
     seq: int
-    level: float
+    level: int
     shape: tuple[int, ...]
     dtype: Any
     attrs: Mapping[str, Any] = MappingProxyType({})
@@ -90,7 +93,7 @@ class LeafOp:
     name = "leaf"
 
     def pull(self, node: Node, g: Any, cotangents: dict[Node, Any]) -> None:
-        """Leaves are where a pull ends; nothing is handed on."""
+        """A backward pass ends at leaves."""
 
 
 LEAF: Final = LeafOp()
@@ -117,7 +120,7 @@ class Leaf(Node):
     variable: Callable[[], Any] | None
     born: int
 
-    def __init__(self, data: Any, level: float, *, trainable: bool = False) -> None:
+    def __init__(self, data: Any, level: int, *, trainable: bool = False) -> None:
         self.seq = self.born = number()
         self.level = level
         self.shape = data.shape
@@ -130,7 +133,7 @@ class Leaf(Node):
     def renew(self, data: Any) -> None:
         """Take note of a new value; its number tells which nodes were recorded with an old one."""
         self.data = data
-        self.seq = number()
+        self.seq = latest[0] = number()
 
 
 class Notes:
@@ -147,7 +150,7 @@ class Notes:
         self.metadata: dict[Any, Any] | None = None
         self.hooks: dict[int, Callable[[Any], Any]] = {}
         self.line: str = ""
-        self.lock: Any = None  # holds what was saved read-only; see `core.guards`
+        self.lock: Any = None  # holds what was saved read-only; see `tools/debug/guards.py`
         self.retains = False
         self.retained: Any = None
 

@@ -27,11 +27,7 @@ from typing import Any, Protocol, TypeVar
 from .._parameters import name_of, parameters_of
 from .._registry import OPS as OPS
 from ..arrays import Kernels
-from ..arrays.batched import Batched
-from ..arrays.symbol import Symbol
 from ..errors import DuplicateNameError, RuleError, UnknownNameError, suggestion
-from . import symbols
-from .batching import BatchingRule, kernel_of
 from .node import Node
 
 
@@ -163,10 +159,8 @@ class Op:
         self.collapses: dict[int, Rule] = {}
         self.linear, self.outputs = linear, outputs
         self.together: Rule | None = None
-        self.batch: BatchingRule | None = None
+        self.batch: Any = None
         self.looped = False
-        self.kernels[Batched] = kernel_of(self)
-        self.kernels[Symbol] = symbols.kernel_of(self)
         self.saves_shapes = False
         self._keep: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self.keeps = flat
@@ -190,8 +184,8 @@ class Op:
             n = len(tracked)
             wanted: set[int] = set()
             if self.flat:
-                # Nobody differentiates a step but to override its gradient, and the override
-                # wants to see the input, also after the fact.
+                # A step is recorded only to override its gradient, and the override may read the
+                # input, also on a finished computation.
                 wanted.update(range(n))
             for index, needed in enumerate(tracked):
                 if not needed:
@@ -288,7 +282,7 @@ class Op:
                 f"batching rule `{own}` of `{self.name}`", f"the name `{wanted}`", f"`{own}`",
                 "rename the function",
             )
-        self.batch = BatchingRule(function)
+        self.batch = function
         return function
 
     def _read(self, name: str, who: str) -> int:
@@ -322,7 +316,7 @@ def op(
     linear          linear in each array argument by itself: a tangent goes through the operation
                     in the place of its argument
     outputs         names of its results, when they are several: then it returns a tuple of them,
-                    a pullback is handed a tuple of their cotangents, and a pushforward returns a
+                    a pullback receives a tuple of their cotangents, and a pushforward returns a
                     tuple of their tangents; rules read them by these names
 
     The function returned takes raw arrays (and returns them) and Tensors (and records). It has
@@ -402,7 +396,7 @@ def find_op(key: Any, known: Iterable[str] = ()) -> Any:
         function: Any = OPS.get(key) or OTHERS.get(key)
         if function is None:
             raise UnknownNameError(
-                f"operation {key!r}", "the name of an operation", "one that nobody registered",
+                f"operation {key!r}", "the name of an operation", "a name that is not registered",
                 suggestion(key, OPS),
             )
         return function.op

@@ -1,9 +1,8 @@
-"""The general way through an operation: any arguments, attributes, views, special recording."""
+"""The recorder: every node is made here, except the plain cases of `core/dispatch.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from .._user_code import user_line
@@ -17,21 +16,22 @@ from ..errors import (
     PullbackError,
     ShapeError,
 )
-from .cuts import INTEGER, cut, lost
 from .multi_output import SeveralNode, end_of
-from .node import FREED, CallNode, Node, holders, new, note, number, where
-from .saved_tensor_hooks import pack_node
-from .state import ALL, SPECIAL, state
+from .node import FREED, CallNode, Node, holders, note, number, object_new, where
+from .observe import INTEGER, notify, notify_unrecorded
+from .outside import current_graph, traces
+from .state import ALL, EVERYTHING, State, state
 from .tensor import Tensor, is_inexact, to_array, wrap
 
 
 def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
-    """Compute an operation on Tensors or raw arrays, and record it where somebody asked.
+    """Compute an operation on Tensors or raw arrays, and record it where recording is on.
 
     Raw arrays in, a raw array out; with a Tensor among the arguments, a Tensor of its class.
     """
     cls = None
     tracked = False
+    traced = traces and current_graph() is not None
     kind: Any = None
     data: list[Any] = []
     parents: list[Node | None] = []
@@ -39,7 +39,10 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         if isinstance(arg, Tensor):
             if cls is None:
                 cls = arg._out
-            value, node = arg._data, arg._node
+            if traced:
+                value, node = arg._data, arg._node
+            else:
+                value, node = arg._array, arg._history
             tracked |= node is not None
         else:
             like = _companion(args) if arg.__class__ in (list, tuple) else None
@@ -60,12 +63,11 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         return d
     if len(op.outputs) > 1:
         behind = record(op, tuple(parents), tuple(data), d, attrs, cls) if tracked else None
-        return apart(behind, d, cls)
-    out = new(cls)
-    out._data = d
-    out._node = record(op, tuple(parents), tuple(data), d, attrs, cls) if tracked else None
-    if tracked and out._node is None:
-        lost(op, tuple(parents), out)
+        return unpack_outputs(behind, d, cls)
+    made = record(op, tuple(parents), tuple(data), d, attrs, cls) if tracked else None
+    out = wrap(cls, d, made)
+    if tracked and out._history is None and state().observers:
+        notify_unrecorded(op, tuple(parents), out)
     if op.view:
         from .inplace import link_view
 
@@ -82,21 +84,16 @@ def _companion(args: Sequence[Any]) -> Any:
     return None
 
 
-def apart(behind: Any, outputs: Sequence[Any], cls: type) -> tuple[Any, ...]:
+def unpack_outputs(behind: Any, outputs: Sequence[Any], cls: type) -> tuple[Any, ...]:
     """Several outputs as Tensors, each with a node in front of the common one, if there is one."""
     made = []
     for i, data in enumerate(outputs):
-        node = None
-        if behind is not None:
-            node = end_of(behind, i, data)
+        node = None if behind is None else end_of(behind, i, data)
         made.append(wrap(cls, data, node))
-        if behind is not None and node is None and state().mode & ~SPECIAL:
-            cut(INTEGER, behind.name(), (behind,), made[-1])
+        if behind is not None and node is None and state().observers:
+            notify("lost", INTEGER, behind.name(), (behind,), made[-1], False)
     return tuple(made)
 
-
-advance: Any = None
-"""Set by `core.accumulator`: gives a recorded node its tangents."""
 
 REFUSALS = (ValueError, TypeError, IndexError, RuntimeError)
 """What array libraries raise for arguments that they cannot use; the last only some of them."""
@@ -135,43 +132,128 @@ def _inner(array: Any) -> Any:
 
 
 def record(
-    op: Any, parents: tuple[Node | None, ...], data: tuple[Any, ...], d: Any,
+    op: Any, parents: tuple[Node | None, ...], data: tuple[Any, ...], out: Any,
     attrs: Mapping[str, Any], cls: type = Tensor,
 ) -> Node | None:
-    """The node of a computed operation, or None when recording is off for its inputs."""
-    if not op.differentiable or (attrs.get("dtype") is not None and not is_inexact(d)):
-        return None  # (of several outputs, none has a dtype that is asked for)
-    level = min(p.level for p in parents if p is not None)
-    mode = state().mode
-    if mode < level:
+    """The node of a computed operation; None if nothing records it.
+
+    data, out  raw arrays: the arguments, and the result (a tuple of them for several)
+    """
+    if not op.differentiable or (attrs.get("dtype") is not None and not is_inexact(out)):
+        return None  # (operations with several outputs have no argument `dtype`)
+    level = min([p.level for p in parents if p is not None])
+    now = state()
+    if now.mode < level:
         return None
     if op.saves_shapes:
         attrs = {**attrs, "shapes": tuple(_plain(getattr(a, "shape", ())) for a in data)}
-    if mode > ALL:
-        return special(op, parents, data, d, attrs, level, cls)
-    return _node(op, parents, data, d, attrs, level)
+    if now.mode <= ALL:
+        return _node(op, parents, data, out, attrs, level)
+    if not _is_wanted(op, parents, level, now):
+        return None
+    rule = None
+    for scope in now.overrides:
+        rule = scope.match(op, cls) or rule
+    node = _node(op, parents, data, out, attrs, level, now.keep_values or rule is not None)
+    if rule is not None:
+        node.op = rule
+    made = _completed(node, now, out if isinstance(out, (tuple, list)) else (out,), data, cls)
+    if now.packing is not None and now.follows(node):
+        kept = op.keep(tuple([p is not None for p in parents]))
+        now.packing.pack(node, [i for i, k in enumerate(kept) if k], cls)
+    return made
+
+
+def attach(
+    node: Any, values: Sequence[Any], inputs: Sequence[Any] = (), *, single: bool = False,
+    flat: Sequence[int] = (),
+) -> list[Tensor]:
+    """The outputs of something with a backward pass of its own, with its node behind them.
+
+    node    a `CustomNode` from `custom_node`
+    values  what it computed: Tensors, whose history is dropped
+    inputs  the tensors that it was computed from, None for other arguments; overrides see them
+    single  the one value gets this very node, without one in front that picks an output
+    flat    positions of values that get no history
+    """
+    now = state()
+    node.level = min([p.level for p in node.parents if p is not None], default=EVERYTHING)
+    node.seq = number()
+    single = single and not flat and is_inexact(values[0]._data)
+    if single:
+        node.shape, node.dtype = values[0]._data.shape, values[0]._data.dtype
+    else:
+        node.shape, node.dtype = (), None
+        node.spaces = [(v._data.shape, v._data.dtype) for v in values]
+    behind: Node | None = node
+    if now.mode < node.level:
+        behind = None
+    elif now.mode > ALL:
+        behind = _attached(node, now, values, inputs)
+    if single:
+        return [wrap(values[0]._out, values[0]._data, behind)]
+    made = []
+    for i, v in enumerate(values):
+        end = None if behind is None or i in flat else end_of(behind, i, v._data)
+        made.append(wrap(v._out, v._data, end))
+    return made
+
+
+def _attached(node: Any, now: State, values: Sequence[Any], inputs: Sequence[Any]) -> Node | None:
+    """`attach` on the general path: under overrides, observers, tangents, captures."""
+    if not _is_wanted(node.op, node.parents, node.level, now):
+        return None
+    op = node.op
+    for scope in now.overrides:
+        rule = scope.match(node.op if hasattr(node.op, "overridden") else op, node.cls)
+        if rule is not None:
+            node.op = rule.holding(list(inputs), list(values))
+    return _completed(
+        node, now, [v._data for v in values], [getattr(x, "_data", None) for x in inputs], node.cls
+    )
+
+
+def _is_wanted(op: Any, parents: tuple[Node | None, ...], level: int, now: State) -> bool:
+    """Whether a node is recorded for reverse mode, or has tangents; captures are told of it."""
+    if level > now.level and not now.accumulators:
+        return False
+    return now.closed is None or not now.closed.check(op, parents)
+
+
+def _completed(
+    node: Node, now: State, outputs: Sequence[Any], inputs: Sequence[Any], cls: type
+) -> Node | None:
+    """The node that the output gets, once lines, observers and tangents have been dealt with."""
+    if now.lines:
+        note(node).line = user_line()
+    if now.observers:
+        notify("recorded", node, outputs, inputs)
+    if not now.accumulators:
+        return node
+    made: Node | None = now.accumulators[-1].push_through(node, now.follows(node), cls)
+    return made
 
 
 def _plain(shape: Any) -> Any:
-    """A shape without what it hides; one that is not known yet stays as it is."""
+    """A shape without hidden axes; a symbolic shape as it is."""
     return shape if isinstance(shape, OpenShape) else tuple(shape)
 
 
 def _node(
     op: Any, parents: tuple[Node | None, ...], data: tuple[Any, ...], d: Any,
-    attrs: Mapping[str, Any], level: float, *, everything: bool = False,
+    attrs: Mapping[str, Any], level: int, everything: bool = False,
 ) -> Node:
     keep = op.keep(tuple(p is not None for p in parents))
     node: Any
     several = len(op.outputs) > 1
     if several:
-        node = new(SeveralNode)
+        node = object_new(SeveralNode)
         node.attrs = attrs
     elif attrs:
-        node = new(CallNode)
+        node = object_new(CallNode)
         node.attrs = attrs
     else:
-        node = new(Node)
+        node = object_new(Node)
     node.op = op
     node.parents = parents
     values = (*data, *d) if several else (*data, d)
@@ -192,67 +274,6 @@ def _node(
     return node
 
 
-def special(
-    op: Any, parents: tuple[Node | None, ...], data: tuple[Any, ...], d: Any,
-    attrs: Mapping[str, Any], level: float, cls: type,
-) -> Node | None:
-    """Record under an override, with all values kept, the user's line noted, or tangents made."""
-    now = state()
-    reverse = now.mode & ~SPECIAL >= level
-    if not reverse and not now.accumulators:
-        return None
-    if now.closed is not None and now.closed.check(op, parents):
-        return None
-    rule = None
-    for scope in now.overrides:
-        rule = scope.match(op, cls) or rule
-    everything = now.keep_values or rule is not None
-    node = _node(op, parents, data, d, attrs, level, everything=everything)
-    if rule is not None:
-        node.op = rule
-    if now.lines:
-        note(node).line = user_line()
-        written_down(node, d, parents, data)
-    made = advance(node, reverse, cls) if now.accumulators else node
-    if now.packing is not None and reverse:
-        kept = op.keep(tuple(p is not None for p in parents))
-        pack_node(node, [i for i, k in enumerate(kept) if k], now.packing, cls)
-    return made
-
-
-def special_node(node: Any, op: Any, inputs: list[Any], outputs: list[Any]) -> None:
-    """Do to the node of a hand-written gradient what `special` does to an operation's."""
-    now = state()
-    if now.closed is not None:
-        now.closed.check(op, node.parents)
-    for scope in now.overrides:
-        rule = scope.match(node.op if hasattr(node.op, "overridden") else op, node.cls)
-        if rule is not None:
-            node.op = rule.holding(inputs, outputs)
-    if now.lines:
-        note(node).line = user_line()
-        for out in outputs:
-            written_down(node, getattr(out, "_data", out))
-
-
-holding: ContextVar[Callable[[Any], None] | None] = ContextVar("pullback_holding", default=None)
-"""What keeps the values that a recorded node needs from being written to; see `core.guards`."""
-
-
-def written_down(node: Any, d: Any, parents: Any = (), data: Any = ()) -> None:
-    """Tell the journal of a debug block, if it is kept, as what an operation was recorded."""
-    from .journal import current
-
-    hold = holding.get()
-    if hold is not None:
-        hold(node)
-
-    journal = current()
-    if journal is not None:
-        for out in d if isinstance(d, (tuple, list)) else (d,):
-            journal.recorded(node, out, parents, data)
-
-
 def _check_call(op: Any, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> None:
     if not op.variadic and len(args) != len(op.arguments):
         raise ArgumentTypeError(
@@ -269,7 +290,7 @@ def _check_call(op: Any, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Non
 
 
 def freed(node: Node) -> GraphFreedError:
-    """The error of a second pull through values that the first let go of."""
+    """The error of a second backward pass through values that the first one freed."""
     assert node.saved is FREED
     return GraphFreedError(
         f"gradient through {where(node)}",

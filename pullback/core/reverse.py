@@ -7,16 +7,17 @@ Tensors when the computation of the gradient is to be differentiated itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from contextvars import ContextVar
 from math import inf
 from operator import attrgetter
 from typing import Any
 
 from ..arrays import adapters
-from . import node_hooks, symbols, versions
+from . import node_hooks, versions
+from .above import above
 from .cotangent import conjugated, project, wrapped
 from .node import FREED, Node, notes, where
-from .state import in_rules, restore
+from .observe import observers_of
+from .state import Scoped, in_rules, restore, state
 from .tensor import Tensor, raw, wrap
 
 _by_number = attrgetter("seq")
@@ -36,14 +37,14 @@ def pull(
     """Carry cotangents of some nodes back, and return those that arrive at the wanted ones.
 
     cotangents  target node -> cotangent; used up
-    wanted      the nodes to answer for; None is every leaf
+    wanted      the nodes whose cotangents to return; None for every leaf
     record      rules run on Tensors, so that what they do is recorded
     free        let go of the saved values of nodes of this recording level on the way (0: keep)
     overrides   told of the nodes by `prepare(nodes)`, it then gives for a node the operation to
                 pull through in place of its own, or None
     spans       only nodes recorded within these (first, last) numbers are passed; the others
                 end the path as leaves do
-    cls         the class of Tensor that hooks are handed
+    cls         the class of Tensor that hooks receive
     inner       part of another pull, which runs the hooks of the nodes at which this one ends
     """
     order, ends = _collect(cotangents, spans)
@@ -54,11 +55,12 @@ def pull(
         needed = _needed(order, ends, targets)
         if needed is not None:
             order = [node for node in order if node in needed]
-    symbolic = any(map(symbols.holds_symbols, cotangents.values()))
+    now = state()
+    symbolic = any(map(above.holds_symbols, cotangents.values()))
     simple = not (
         record
         or symbolic
-        or node_hooks.is_anybody_watching()
+        or (now.observers and observers_of("step"))
         or overrides is not None
         or needed is not None
         or (notes and any(n in notes for n in (*order, *cotangents)))
@@ -76,20 +78,20 @@ def pull(
             order, cotangents, targets or set(), needed, record, free, overrides, cls, symbolic
         )
         rest = cotangents.items()
-        found.update(rest if inner else [(n, _noticed(n, g, record, cls)) for n, g in rest])
+        found.update(rest if inner else [(n, _run_hooks(n, g, record, cls)) for n, g in rest])
     finally:
         if token is not None:
-            _passing.reset(token)
+            _passing.set(token)
     return found
 
 
-_passing: ContextVar[Set[Node]] = ContextVar("pullback_passing", default=frozenset())
+_passing: Scoped[Set[Node]] = Scoped("passing", frozenset())
 passing = _passing.get
 """The nodes that the pull in progress comes by, while a hook of one of them runs."""
 
 
 def _sweep(order: list[Node], cotangents: dict[Node, Any], free: int) -> None:
-    """Pull through nodes on raw arrays, with nobody watching (hot path)."""
+    """The backward pass through nodes on raw arrays, without hooks or observers (hot path)."""
     node: Any = None
     pop = cotangents.pop
     before = in_rules()
@@ -120,7 +122,7 @@ def _careful_sweep(
             g = cotangents.pop(node, None)
             if g is None:
                 continue
-            g = _noticed(node, g, record, cls)
+            g = _run_hooks(node, g, record, cls)
             if node in targets:
                 found[node] = g
             if notes:
@@ -128,8 +130,8 @@ def _careful_sweep(
             if versions.latest[0] > node.seq:
                 versions.check(node)
             op = overrides(node, cls) if overrides is not None else None
-            if symbolic and op is None and symbols.waits(node):
-                symbols.later.pull(node, g, cotangents, needed, record, cls)
+            if symbolic and op is None and above.waits(node):
+                above.deferred().pull(node, g, cotangents, needed, record, cls)
             elif node_hooks.is_watched(node):
                 node_hooks.step(op or node.op, node, g, cotangents, needed, record, cls)
             else:
@@ -217,13 +219,13 @@ def _needed(order: list[Node], ends: list[Node], targets: set[Node]) -> set[Node
     return needed
 
 
-def _noticed(node: Node, g: Any, record: bool, cls: type) -> Any:
+def _run_hooks(node: Node, g: Any, record: bool, cls: type) -> Any:
     """Run a node's hooks on its finished cotangent, and keep it where `retain_grad` asked."""
     found = notes.get(node)
     if found is None or isinstance(g, list):
         return g
     if found.hooks:
-        # What a hook writes to must be nobody else's: another path may have the same array.
+        # A hook may write to its argument, and another path may have the same array.
         own = g if isinstance(g, Tensor) else adapters[g.__class__].copy(g)
         seen = wrapped(cls, conjugated(own))
         for hook in list(found.hooks.values()):

@@ -1,69 +1,141 @@
-"""What recording is doing right now: one immutable record in a context variable.
+"""The state of recording: one immutable `State` in one context variable.
 
-Threads and asyncio tasks each see their own; a new thread starts from the default. Every change
-is a `replace` that is undone in a `finally`, so an exception or Ctrl-C leaves nothing behind.
+Threads and asyncio tasks each have their own; a new thread starts from the default. Every change
+makes another `State`, and is undone in a `finally`, so that an exception or Ctrl-C leaves nothing
+behind. Upper layers keep settings of their own in it too, by `Scoped`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
-from types import coroutine
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar, cast
 
-from ..errors import ArgumentTypeError
+OFF, TRACED, REQUIRED, ALL, TANGENT, EVERYTHING = 0, 1, 2, 3, 4, 5
+"""Levels. A node's level says from which level of recording on its children are recorded.
 
-OFF, REQUIRED, ALL, SPECIAL = 0, 1, 2, 4
-"""Recording modes. `OFF`: nothing; `REQUIRED`: what comes from `requires_grad`; `ALL`: also what
-comes from variables and watched tensors, because a tape is active. The bit `SPECIAL` sends an
-operation to `core.record.special` (overrides, kept values, recorded lines, forward mode)."""
-TRACED = 0.5
-"""The level of the arguments of a transformation: recorded whenever anything is, and let go with
-what was made of them, never by a pull that passes."""
-FORWARD = SPECIAL
-"""The level of a node that carries tangents only: it is passed when that bit is set."""
-EVERYTHING = 8
-"""The mode in which nodes of every level are passed."""
+TRACED      arguments of a transformation: recorded whenever recording is on; a backward pass that
+            only passes through does not free them
+REQUIRED    tensors with `requires_grad`: recorded unless recording is off
+ALL         variables and watched tensors: recorded while a tape is open
+TANGENT     nodes that carry tangents only: recorded while tangents are computed
+EVERYTHING  as the level of recording: every node is recorded, those with tangents only too
+"""
+_SPECIAL = 8
+"""In `State.mode`: an operation must take the general path through `core.record`."""
+
+NORMAL, QUIET, PULLING, IN_RULE = 0, 1, 2, 3
+"""Purposes. QUIET: code of the library, not to be recorded; PULLING: a backward pass on raw arrays;
+IN_RULE: a hand-written rule, whose computations belong to the backward pass."""
 
 
 class State:
     """One setting of everything that decides whether and how operations are recorded.
 
-    enabled, inference   what `no_grad` and `inference_mode` say
-    tapes                those that are open; `watching`: as if one were, or, with `EVERYTHING`,
-                         whatever is tracked is recorded, that which carries tangents only too
-    overrides            scopes of `override_gradient`, the innermost last
-    keep_values, lines   what else is kept with every node
-    accumulators         forward sweeps that tangents are computed for, the innermost last
+    enabled, inference   set by `no_grad` and `inference_mode`
+    tapes                the open tapes
+    watching             a level to record at without a tape: ALL or EVERYTHING; 0 for none
+    overrides            scopes of `override_gradient`, innermost last
+    keep_values, lines   what is kept with every node beside the values that its rules read
+    accumulators         sweeps of forward mode, innermost last
     closed               told of operations on tensors from outside; see `core.captures`
-    packing              (pack, unpack) that saved values go through; see `core.saved_tensor_hooks`
+    packing              packs the values that nodes save; see `core.saved_tensor_hooks`
+    observers            listeners to events; see `core.observe`
+    scoped               the values of `Scoped` settings
+    purpose              one of the purposes above
 
-    Made once and never changed. (A class with slots because every recorded operation reads `mode`,
-    and a slot is read in a fraction of the time of a named tuple's field.)
+    level  the level of recording
+    mode   the level, plus a bit if an operation must take the general path; the fast path compares
+           this one number with the level of a node
+
+    A class with slots, because every recorded operation reads `mode`.
     """
 
     __slots__ = (
-        "accumulators", "closed", "enabled", "inference", "keep_values", "lines", "mode",
-        "overrides", "packing", "tapes", "watching",
+        "_forms", "accumulators", "closed", "enabled", "inference", "keep_values", "level", "lines",
+        "mode", "observers", "overrides", "packing", "purpose", "scoped", "tapes", "watching",
     )
 
     def __init__(
         self, enabled: bool = True, inference: bool = False, tapes: tuple[Any, ...] = (),
         overrides: tuple[Any, ...] = (), keep_values: bool = False, lines: bool = False,
-        accumulators: tuple[Any, ...] = (), closed: Any = None, watching: int = False,
-        packing: Any = None,
+        accumulators: tuple[Any, ...] = (), closed: Any = None, watching: int = OFF,
+        packing: Any = None, observers: tuple[Any, ...] = (),
+        scoped: Mapping[Scoped[Any], Any] = MappingProxyType({}), purpose: int = NORMAL,
     ) -> None:
         self.enabled, self.inference, self.tapes = enabled, inference, tapes
         self.overrides, self.keep_values, self.lines = overrides, keep_values, lines
         self.accumulators, self.closed, self.watching = accumulators, closed, watching
-        level = OFF if not enabled else max(ALL, watching) if tapes or watching else REQUIRED
-        self.packing = packing
-        special = overrides or keep_values or lines or closed is not None or packing is not None
-        self.mode = level | SPECIAL if accumulators or (level and special) else level
+        self.packing, self.observers, self.scoped = packing, observers, scoped
+        self.purpose = purpose
+        self._settle()
+
+    def _settle(self) -> None:
+        """Compute the level and the mode."""
+        self._forms: dict[int, State] | None = None
+        general: Any = self.accumulators or (
+            self.observers and any(o.notices for o in self.observers)
+        )
+        if self.enabled:
+            level = (max(ALL, self.watching) if self.watching else ALL) if (
+                self.tapes or self.watching) else REQUIRED
+            general = general or (
+                self.overrides or self.keep_values or self.lines or self.closed is not None
+                or self.packing is not None
+            )
+        else:
+            level = OFF
+        self.level = level
+        self.mode = level | _SPECIAL if general else level
+
+    def follows(self, node: Any) -> bool:
+        """Whether an operation on a tensor with this node is recorded for reverse mode."""
+        return bool(node.level <= self.level)
+
+    def pushes(self, node: Any) -> bool:
+        """Whether an active sweep of forward mode has a tangent for the node."""
+        return any(node in a.tangents for a in self.accumulators)
+
+    def differentiates(self, nodes: Iterable[Any]) -> bool:
+        """Whether an operation on tensors with these nodes is recorded, in either mode."""
+        return any(n is not None and (self.follows(n) or self.pushes(n)) for n in nodes)
 
     def fields(self) -> dict[str, Any]:
-        """What it was made of."""
-        return {name: getattr(self, name) for name in self.__slots__ if name != "mode"}
+        """The arguments that it was made of."""
+        return {name: getattr(self, name) for name in _FIELDS}
+
+    def changed(self, **fields: Any) -> State:
+        """A state that differs in some fields."""
+        made = object.__new__(State)  # written out, as every tape and `no_grad` comes here
+        made.enabled, made.inference, made.tapes = self.enabled, self.inference, self.tapes
+        made.overrides, made.keep_values, made.lines = self.overrides, self.keep_values, self.lines
+        made.accumulators, made.closed = self.accumulators, self.closed
+        made.watching, made.packing = self.watching, self.packing
+        made.observers, made.scoped, made.purpose = self.observers, self.scoped, self.purpose
+        for name, value in fields.items():
+            setattr(made, name, value)
+        made._settle()
+        return made
+
+    def form(self, purpose: int) -> State:
+        """The state for code with another purpose: nothing is open, and it records in rules only.
+
+        NORMAL stands for recording without anything open, QUIET and PULLING for none. Observers and
+        scoped settings stay; so does noting lines where recording is on. Made once per state.
+        """
+        forms = self._forms
+        if forms is None:
+            forms = self._forms = {}
+        found = forms.get(purpose)
+        if found is None:
+            records = purpose in (NORMAL, IN_RULE)
+            found = forms[purpose] = State(
+                enabled=records, lines=records and self.lines, observers=self.observers,
+                scoped=self.scoped, purpose=purpose,
+            )
+        return found
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, State) and self.fields() == other.fields()
@@ -75,276 +147,138 @@ class State:
         return f"State({', '.join(f'{k}={v!r}' for k, v in self.fields().items())})"
 
 
-_FRESH, _LINED = State(), State(lines=True)
-IN_RULE = State()  # as fresh, in a hand-written rule: what it computes is the pull's own
-_variable: ContextVar[State] = ContextVar("pullback_state", default=_FRESH)
+_FIELDS = (
+    "enabled", "inference", "tapes", "overrides", "keep_values", "lines", "accumulators", "closed",
+    "watching", "packing", "observers", "scoped", "purpose",
+)
+
+T = TypeVar("T")
+
+
+class Scoped(Generic[T]):
+    """A setting of an upper layer that is part of the state.
+
+    >>> scale = Scoped("scale", 1.0)
+    >>> with scale.held(2.0):
+    ...     scale.get()
+    2.0
+    >>> scale.get()
+    1.0
+    """
+
+    __slots__ = ("default", "name")
+
+    def __init__(self, name: str, default: T) -> None:
+        self.name, self.default = name, default
+
+    def __repr__(self) -> str:
+        return f"<Scoped {self.name}>"
+
+    def get(self) -> T:
+        """The value in this thread or task."""
+        scoped = state().scoped
+        return cast("T", scoped.get(self, self.default)) if scoped else self.default
+
+    def set(self, value: T) -> T:
+        """Set the value, and return the one before, for a `set` in a `finally`."""
+        now = state()
+        before = now.scoped.get(self, self.default)
+        rest = {k: v for k, v in now.scoped.items() if k is not self}
+        if value is not self.default:
+            rest[self] = value
+        set_state(now.changed(scoped=MappingProxyType(rest)))
+        return cast("T", before)
+
+    @contextmanager
+    def held(self, value: T) -> Iterator[None]:
+        """Hold a value inside a block."""
+        before = self.set(value)
+        try:
+            yield
+        finally:
+            self.set(before)
+
+
+_DEFAULT = State()
+_variable: ContextVar[State] = ContextVar("pullback_state", default=_DEFAULT)
 state: Callable[[], State] = _variable.get
 set_state: Callable[[State], Any] = _variable.set
+restore = set_state
+"""Put back a state that one of the functions below returned."""
 
 
 def change(**fields: Any) -> State:
     """Set fields of the current state, and return the state before."""
     before = state()
-    get = fields.get
-    set_state(State(
-        get("enabled", before.enabled), get("inference", before.inference),
-        get("tapes", before.tapes), get("overrides", before.overrides),
-        get("keep_values", before.keep_values), get("lines", before.lines),
-        get("accumulators", before.accumulators), get("closed", before.closed),
-        get("watching", before.watching), get("packing", before.packing),
-    ))
+    set_state(before.changed(**fields))
     return before
 
 
-restore = set_state
-"""Put back a state that `change`, `quiet`, `pulling`, `in_rules` or `forget_tapes` returned."""
+def leave(inside: State, before: State, **fields: Any) -> None:
+    """Undo a change: restore the state before, or only fields if others have changed since."""
+    if state() is inside:
+        set_state(before)
+    else:
+        change(**fields)
 
 
 @contextmanager
 def setting(**fields: Any) -> Iterator[None]:
     """Hold fields of the state at other values inside a block."""
-    before = state()
-    change(**fields)
+    before = change(**fields)
+    inside = state()
     try:
         yield
     finally:
-        change(**{name: getattr(before, name) for name in fields})
-
-
-QUIET = State(enabled=False)
-_PULLING = State(enabled=False)
+        leave(inside, before, **{name: getattr(before, name) for name in fields})
 
 
 def quiet() -> State:
-    """Turn recording off with the least work (hot path); `restore` undoes it."""
+    """Turn recording off with the least work (hot path)."""
     before = state()
     if before.mode:
-        set_state(QUIET)
+        set_state(before.form(QUIET))
     return before
 
 
 def pulling() -> State:
-    """Turn recording off for a pull on raw arrays; `restore` undoes it."""
+    """Turn recording off for a backward pass on raw arrays."""
     before = state()
     if before.mode:
-        set_state(_PULLING)
+        set_state(before.form(PULLING))
     return before
 
 
 def in_rules() -> State:
-    """Let it be known, for the while of a pull on raw arrays, that rules are run.
+    """Mark that rules run, during a backward pass on raw arrays.
 
-    `restore` undoes it. Where something special is on it is the rules that leave it.
+    Where tapes or scopes are open, the rules themselves leave them.
     """
     before = state()
     if before.mode == REQUIRED:
-        set_state(IN_RULE)
+        set_state(before.form(IN_RULE))
     return before
 
 
 def forget_tapes() -> State | None:
-    """Leave all tapes and scopes for the while of a hand-written gradient (hot path).
+    """Leave all tapes and scopes while a hand-written gradient runs (hot path).
 
-    Returns what `restore` takes, or None when there is nothing to leave. Recording stays possible,
+    Returns what `restore` takes, or None if there is nothing to leave. Recording stays possible,
     so that a gradient function may open a tape of its own.
     """
     before = state()
-    if before is _FRESH or before.mode == REQUIRED:
+    if before.mode == REQUIRED:
         return None
-    fresh = _LINED if before.lines else IN_RULE
-    set_state(fresh if before.enabled or before is _PULLING else QUIET)
+    records = before.enabled or before.purpose == PULLING
+    set_state(before.form(IN_RULE if records else QUIET))
     return before
 
 
 def recording(*, fresh: bool) -> State:
-    """Turn recording on; `restore` undoes it. `fresh` leaves tapes, scopes and tangents.
-
-    Lines are still noted where they were.
-    """
+    """Turn recording on. `fresh` leaves tapes, scopes and tangents; lines are noted as before."""
     before = state()
     if fresh:
-        set_state(_LINED if before.lines else _FRESH)
+        set_state(before.form(NORMAL))
     elif not before.enabled:
         change(enabled=True, inference=False)
     return before
-
-
-_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # of `code.co_flags`
-
-
-def _resumed(hold: Callable[[], Any], running: Any) -> Any:
-    """Drive a generator or coroutine, holding a context while it runs and not while it waits."""
-    step, value = running.send, None
-    while True:
-        try:
-            with hold():
-                answer = step(value)
-        except StopIteration as end:
-            return end.value
-        try:
-            step, value = running.send, (yield answer)
-        except GeneratorExit:
-            with hold():
-                running.close()
-            raise
-        except BaseException as error:
-            step, value = running.throw, error
-
-
-class _Grad:
-    """A context manager and decorator that holds recording on or off; entered any number of times.
-
-    The state before is kept on a stack, so that one object may be nested in itself.
-    """
-
-    _fields: ClassVar[Mapping[str, bool]] = {}
-
-    def __init__(self, function: Any = None) -> None:
-        self._before: list[State] = []
-        self._mode = True
-
-    def __enter__(self) -> None:
-        self._before.append(change(**self._fields) if self._mode else change())
-
-    def __exit__(self, *exc: object) -> None:
-        before = self._before.pop()
-        change(enabled=before.enabled, inference=before.inference)
-
-    def _again(self) -> "_Grad":
-        return self.__class__()
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function with this held during its calls; of a generator, whenever it runs."""
-        kind = getattr(getattr(function, "__code__", None), "co_flags", 0)
-        hold = self._again
-        if kind & _GENERATOR:
-
-            @wraps(function)
-            def generator(*args: Any, **keywords: Any) -> Any:
-                return (yield from _resumed(hold, function(*args, **keywords)))
-
-            return generator
-        if kind & _COROUTINE:
-
-            @wraps(function)
-            async def task(*args: Any, **keywords: Any) -> Any:
-                return await coroutine(_resumed)(hold, function(*args, **keywords))
-
-            return task
-        if kind & _ASYNC_GENERATOR:
-            raise ArgumentTypeError(
-                f"decorator `{type(self).__name__}`", "a function, generator or coroutine",
-                "an asynchronous generator", f"put `with {type(self).__name__}():` inside it",
-            )
-
-        @wraps(function)
-        def held(*args: Any, **keywords: Any) -> Any:
-            with hold():
-                return function(*args, **keywords)
-
-        return held
-
-    def __new__(cls, function: Any = None) -> Any:
-        made = super().__new__(cls)
-        if function is None:
-            return made
-        made._before, made._mode = [], True  # used bare, as `@no_grad`
-        return made(function)
-
-
-class no_grad(_Grad):
-    """Record nothing inside the block; also a decorator, with or without parentheses.
-
-    >>> import pullback as pb
-    >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
-    >>> with pb.no_grad():
-    ...     y = x * 2
-    >>> y.requires_grad
-    False
-    """
-
-    _fields: ClassVar[Mapping[str, bool]] = {"enabled": False}
-
-
-class enable_grad(_Grad):
-    """Record again inside a `no_grad` block; also a decorator, with or without parentheses.
-
-    >>> import pullback as pb
-    >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
-    >>> with pb.no_grad(), pb.enable_grad():
-    ...     y = x * 2
-    >>> y.requires_grad
-    True
-    """
-
-    _fields: ClassVar[Mapping[str, bool]] = {"enabled": True, "inference": False}
-
-
-class set_grad_enabled:
-    """Turn recording on or off at once; as a context manager, until the block ends.
-
-    >>> import pullback as pb
-    >>> x = pb.tensor([1.0], requires_grad=True)
-    >>> with pb.set_grad_enabled(False):
-    ...     y = x * 2
-    >>> y.requires_grad, pb.is_grad_enabled()
-    (False, True)
-    """
-
-    def __init__(self, mode: bool) -> None:
-        self._before = change(enabled=bool(mode))
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *exc: object) -> None:
-        change(enabled=self._before.enabled)
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """As a decorator: undo the change made at construction, hold it during each call."""
-        mode = state().enabled
-        change(enabled=self._before.enabled)
-        return (enable_grad if mode else no_grad)(function)
-
-
-class inference_mode(_Grad):
-    """Like `no_grad`, for code that will never be differentiated; `inference_mode(False)` is off.
-
-    >>> import pullback as pb
-    >>> x = pb.tensor([1.0], requires_grad=True)
-    >>> @pb.inference_mode()
-    ... def predict(x):
-    ...     return x * 2
-    >>> predict(x).requires_grad
-    False
-    """
-
-    _fields: ClassVar[Mapping[str, bool]] = {"enabled": False, "inference": True}
-
-    def __new__(cls, mode: Any = True) -> Any:
-        return super().__new__(cls, mode if callable(mode) else None)
-
-    def __init__(self, mode: Any = True) -> None:
-        super().__init__()
-        self._mode = mode is not False
-
-    def _again(self) -> "_Grad":
-        return inference_mode(self._mode)
-
-
-def is_grad_enabled() -> bool:
-    """Whether operations on tensors that require gradients are recorded in this thread.
-
-    >>> is_grad_enabled()
-    True
-    """
-    return state().enabled
-
-
-def is_inference_mode_enabled() -> bool:
-    """Whether `inference_mode` is on in this thread.
-
-    >>> is_inference_mode_enabled()
-    False
-    """
-    return state().inference

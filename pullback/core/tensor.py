@@ -13,7 +13,9 @@ from ..arrays.batched import Batched
 from ..arrays.inexact import inexact_dtypes as inexact_dtypes
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from . import state as _state
-from .node import Leaf, Node, maker_of, new, note, notes
+from .above import above
+from .node import Leaf, Node, maker_of, note, notes, object_new
+from .outside import Exchanged, traces
 
 if TYPE_CHECKING:
     from .declared import Declared
@@ -21,10 +23,10 @@ else:
     Declared = object
 
 
-class Tensor(Declared):
-    """An array that remembers how it was computed, where somebody wants to differentiate it.
+class Tensor(Exchanged, Declared):
+    """An array that knows how it was computed, if it is to be differentiated.
 
-    `Tensor(array)` keeps the array it is handed, with no copy; numbers and nested sequences are
+    `Tensor(array)` keeps the array, without a copy; numbers and nested sequences are
     turned into one. Operators are the Array API standard's, further methods NumPy's.
 
     >>> import pullback as pb
@@ -34,16 +36,16 @@ class Tensor(Declared):
     Tensor([2., 4., 6.])
     """
 
-    __slots__ = ("__weakref__", "_data", "_node", "_view_of", "_views")
+    __slots__ = ("__weakref__", "_array", "_history", "_view_of", "_views")
 
-    _data: Any
-    _node: Node | None
+    _array: Any
+    _history: Node | None
     _view_of: Any
     _views: Any
     _out: ClassVar[type[Tensor]]
     __array_priority__ = 1000
     _assignable: ClassVar[bool] = False  # a Variable may be written while it is watched
-    _constant: ClassVar[bool] = False  # TensorFlow's tensors, which nobody writes to
+    _constant: ClassVar[bool] = False  # TensorFlow's tensors, which cannot be written to
 
     def __init__(self, data: Any, requires_grad: bool = False) -> None:
         if isinstance(data, Tensor):
@@ -70,12 +72,12 @@ class Tensor(Declared):
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
-        return tuple(self._data.shape)
+        return tuple((self._data if traces else self._array).shape)
 
     @property
     def dtype(self) -> Any:
         """The element type, as the array's library names it."""
-        return self._data.dtype
+        return (self._data if traces else self._array).dtype
 
     @property
     def ndim(self) -> int:
@@ -102,10 +104,12 @@ class Tensor(Declared):
         return self._leave(".numpy()")
 
     def _leave(self, by: str) -> Any:
-        """The values as a NumPy array; that they left is remembered, if anybody follows them."""
-        if self._node is not None:
-            left(self._node, by)
-        return adapters[self._data.__class__].numpy(self._data)
+        """The values as a NumPy array; notes that they left the library."""
+        node = self._node if traces else self._history
+        if node is not None:
+            above.left(node, by)
+        data = self._data if traces else self._array
+        return adapters[data.__class__].numpy(data)
 
     def item(self) -> Any:
         """The one entry as a Python number.
@@ -206,7 +210,7 @@ class Tensor(Declared):
     @property
     def requires_grad(self) -> bool:
         """Whether operations on it are recorded outside tapes too, for `backward`."""
-        node = self._node
+        node = self._node if traces else self._history
         return node is not None and node.level <= _state.REQUIRED
 
     @requires_grad.setter
@@ -309,9 +313,10 @@ class Tensor(Declared):
         >>> pb.tensor([1.0], requires_grad=True).detach().requires_grad
         False
         """
-        made = wrap(self._out, self._data)
-        if self._node is not None:
-            left(self._node, "detach", made)
+        made = wrap(self._out, self._data if traces else self._array)
+        node = self._node if traces else self._history
+        if node is not None:
+            above.dropped("stopped", node, "detach", made)
         return made
 
     def backward(
@@ -332,9 +337,7 @@ class Tensor(Declared):
 
         Raises `DisconnectedError` without a history, `ArgumentError` for a missing gradient.
         """
-        from .backward import backward
-
-        backward([self], [gradient], retain_graph, create_graph, inputs, overrides)
+        above.backward([self], [gradient], retain_graph, create_graph, inputs, overrides)
 
     def __iter__(self) -> Iterator[Any]:
         array: Any = self  # indexing is bound in `ops.operators`
@@ -364,9 +367,11 @@ class Handle:
 
 def wrap(cls: type, data: Any, node: Node | None = None) -> Any:
     """A tensor of a class around a raw array, with none of the constructor's checks."""
-    made: Any = new(cls)
-    made._data = data
-    made._node = node
+    made: Any = object_new(cls)
+    if traces:
+        made._data, made._node = data, node
+    else:
+        made._array, made._history = data, node
     return made
 
 
@@ -374,22 +379,18 @@ def _unpickled(cls: type, data: Any, requires_grad: bool) -> Any:
     return wrap(cls, data).requires_grad_(requires_grad)
 
 
-def _unseen(node: Node, by: str, detached: Any = None) -> None:
-    """Nobody follows tensors that leave yet."""
-
-
-left: Callable[..., None] = _unseen
-"""Set by `core.departures`: remembers that a tracked tensor's values left the library."""
-
-
 def raw(value: Any) -> Any:
     """The array inside a Tensor; anything else as it is."""
-    return value._data if isinstance(value, Tensor) else value
+    if isinstance(value, Tensor):
+        return value._data if traces else value._array
+    return value
 
 
 def node_of(value: Any) -> Node | None:
     """The node of a Tensor; None of anything else."""
-    return value._node if isinstance(value, Tensor) else None
+    if isinstance(value, Tensor):
+        return value._node if traces else value._history
+    return None
 
 
 def is_inexact(data: Any) -> bool:
@@ -419,7 +420,7 @@ def to_array(value: Any, like: Any = None) -> Any:
     Raises `ArgumentTypeError` for anything that is no array.
     """
     if isinstance(value, Tensor):
-        return value._data
+        return value._data if traces else value._array
     if isinstance(value, SCALARS) or is_array(value):
         enter = entrances.get(value.__class__)
         return value if enter is None else enter(value)

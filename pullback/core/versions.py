@@ -9,17 +9,16 @@ after the node was recorded. Nothing is paid where nothing is written in place.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 from .._user_code import user_line
 from ..arrays import adapters, is_array
 from ..errors import InplaceError
-from .node import FREED, Node, number, where
+from .node import FREED, Node, latest, number, where
+from .observe import notify
+from .state import state
 
 _table: dict[int, tuple[int, str, str, Any, int]] = {}
-latest = [0]
-"""The number of the latest write of all."""
 
 
 def written(array: Any, by: str, *, line: bool = True) -> None:
@@ -33,15 +32,8 @@ def written(array: Any, by: str, *, line: bool = True) -> None:
     keeper = old[3] if old is not None else weakref.ref(owner, lambda _: _table.pop(key, None))
     count = old[4] + 1 if old is not None else 1
     _table[key] = (now, by, user_line() if line else "", keeper, count)
-    written_down(array, by)
-
-
-def _unseen(array: Any, by: str) -> None:
-    """Nobody keeps a journal yet."""
-
-
-written_down: Callable[[Any, str], None] = _unseen
-"""Set by `core.journal`: writes an in-place write down."""
+    if state().observers:
+        notify("written", array, by)
 
 
 def version(array: Any) -> int:
@@ -58,10 +50,16 @@ def count(array: Any) -> int:
 
 def check(node: Node) -> None:
     """Raise an `InplaceError` if a value that a node saved was overwritten after that."""
-    saved = node.saved
-    if saved is FREED or saved.__class__ is not tuple:  # a hand-written gradient's is its own
+    saved: Any = node.saved
+    if saved is FREED:
         return
-    for position, value in enumerate(saved):
+    held = getattr(node.op, "held", None)
+    if held is not None:
+        for role, value in held(node):
+            check_array(value, node, node.seq, role)
+    elif saved.__class__ is not tuple:  # the operation checks what it reads
+        return
+    for position, value in enumerate(saved if held is None else ()):
         if value is not None and is_array(value):
             check_array(value, node, node.seq, _role(node, position))
 

@@ -14,18 +14,19 @@ from typing import Any, ClassVar
 
 from ..arrays import SCALARS, is_array
 from ..core import versions
-from ..core.custom_op import ByStep
+from ..core.custom_op import CustomOp
 from ..core.node import Node
 from ..core.op import OPS
+from ..core.state import state
 from ..core.tensor import Tensor, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, PositionError, RuleError, suggestion
 from ..trees import Rebuild, flatten
 from .capture_guard import Guard, closed
-from .rule import as_tensor, followed
+from .rule import as_tensor
 
 
-class HandWritten(ByStep, ABC):
-    """A function of structures, whose derivative somebody wrote."""
+class HandWritten(CustomOp, ABC):
+    """A function of pytrees with a hand-written derivative."""
 
     kind: ClassVar[str]
 
@@ -53,9 +54,9 @@ class HandWritten(ByStep, ABC):
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """The value; recorded with its rule behind it where somebody wants a derivative."""
+        """The value, recorded with its rule if it is differentiated."""
         call = Call(self._positional(args, keywords), self._nondiff, self)
-        if followed(call.nodes):
+        if state().differentiates(call.nodes):
             return self._recorded(call)
         out, guard = closed(self.who, self.function, call.values(), call.own())
         values, rebuild = outputs(out, call, guard)
@@ -63,7 +64,7 @@ class HandWritten(ByStep, ABC):
 
     @abstractmethod
     def _recorded(self, call: Call) -> Any:
-        """The value of a call that somebody follows."""
+        """The value of a call that is differentiated."""
 
     def argument(self, place: int) -> str:
         """How errors call an argument."""
@@ -154,7 +155,7 @@ class Call:
 
     def _constant(self, place: int, value: Any, owner: HandWritten) -> None:
         nodes = [v._node if isinstance(v, Tensor) else None for v in _flat(value)[0]]
-        if followed(nodes):
+        if state().differentiates(nodes):
             raise ArgumentError(
                 f"argument {owner.argument(place)} of {owner.who}",
                 "a constant, as nondiff_argnums has it", "a tracked tensor",

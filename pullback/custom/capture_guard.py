@@ -16,7 +16,7 @@ from ..errors import CaptureError
 class Guard:
     """Refuses tracked tensors from outside, while it is `State.closed`.
 
-    Their part of the derivative would be missing: the rule answers for the arguments only.
+    Their part of the derivative would be missing: a rule has gradients for its arguments only.
 
     allowed   nodes that are not from outside: those of the arguments
     """
@@ -24,10 +24,10 @@ class Guard:
     def __init__(self, who: str, allowed: Iterable[Node | None] = ()) -> None:
         now = _state.state()
         self.who, self.allowed, self.start = who, set(allowed), number()
-        self.level, self.sweeps = now.mode & ~_state.SPECIAL, now.accumulators
+        self.level, self.sweeps = now.level, now.accumulators
 
     def check(self, op: Any, parents: tuple[Node | None, ...]) -> bool:
-        """Raise a `CaptureError` if an operation uses what somebody outside follows."""
+        """Raise a `CaptureError` if an operation uses a tensor that is tracked outside."""
         if any(p is not None and self._foreign(p) for p in parents):
             raise self._error(f"operation `{op.name}` on a tracked tensor from outside")
         return False
@@ -51,7 +51,7 @@ class Guard:
 
 
 def closed(who: str, function: Any, args: Iterable[Any], allowed: Iterable[Any] = ()) -> Any:
-    """What a function answers, under a guard; and the guard."""
+    """The result of a function under a guard, and the guard."""
     guard = Guard(who, allowed)
     before = _state.change(closed=guard)
     try:

@@ -6,13 +6,13 @@ from typing import Any
 
 from ..core import state as _state
 from ..core import versions
-from ..core.accumulator import output_node
-from ..core.multi_output import picked
-from ..core.node import FREED, Node, new, number, where
+from ..core.custom_op import CustomNode
+from ..core.multi_output import end_of
+from ..core.node import FREED, Node, number, object_new, where
 from ..core.record import freed
-from ..core.saved_tensor_hooks import Packed, packed, unpacked
 from ..core.tensor import Tensor, is_inexact, wrap
 from ..errors import ArgumentTypeError, NotDifferentiableError
+from .saved_tensor_hooks import Packed, unpacked
 
 MADE = -1  # in a saved entry: made inside forward, where nothing is recorded
 
@@ -107,17 +107,14 @@ class Context:
         self._several = True
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether the cotangent of an unused output is handed as zeros (default) or None."""
+        """Whether the cotangent of an unused output is zeros (default) or None."""
         self._materialize = value
 
 
-class FunctionNode(Node):
+class FunctionNode(CustomNode):
     """A recorded call of a `Function`; `saved` is its context, whose attributes it shows."""
 
-    __slots__ = ("cls", "spaces")
-
-    cls: type
-    spaces: list[Any]
+    __slots__ = ()
 
     def name(self) -> str:
         """The name of the function with `Backward` behind."""
@@ -125,7 +122,7 @@ class FunctionNode(Node):
 
     def __getattr__(self, name: str) -> Any:
         # As `grad_fn` in PyTorch, which is the context; reached for what no node has.
-        if name.startswith("_") or name in FunctionNode.__slots__:
+        if name.startswith("_") or name in CustomNode.__slots__:
             raise AttributeError(name)
         if self.saved is FREED:
             raise freed(self)
@@ -140,9 +137,7 @@ def _output(node: Any, index: int, data: Any) -> Node | None:
     """The node of a saved output, with its tangents."""
     if node.dtype is not None:
         return node
-    if not is_inexact(data):
-        return None
-    return output_node(node, picked(node, index, data), index, data)
+    return end_of(node, index, data)
 
 
 def _unsavable(value: Any, who: str) -> ArgumentTypeError:
@@ -167,7 +162,7 @@ def saved_entry(t: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
     elif node is None and not any(a is t for a in args):
         node = MADE
     hooks = _state.state().packing
-    data = t._data if hooks is None else packed(t._data, hooks, t._out)
+    data = t._data if hooks is None else hooks.packed(t._data, t._out)
     return data, t._out, node
 
 
@@ -211,7 +206,7 @@ class UnknownOp:
 
 
 class UnknownTangent(Tensor):
-    """The tangent of such a value: an error for whoever uses it."""
+    """The tangent of such a value: using it raises the error."""
 
     __slots__ = ("message",)
 
@@ -238,7 +233,7 @@ def unknown(
     parents: tuple[Node | None, ...], data: Any, message: tuple[str, str, str, str]
 ) -> Node:
     """A node that raises when a derivative is taken through it."""
-    node = new(Node)
+    node = object_new(Node)
     node.op = UnknownOp(message)
     node.parents = parents
     node.saved = ()

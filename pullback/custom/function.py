@@ -13,7 +13,9 @@ from typing import Any, ClassVar
 
 from ..core import inplace, versions
 from ..core import state as _state
-from ..core.node import Node, new, number, where
+from ..core.node import Node, number, object_new, where
+from ..core.outside import current_graph, traces
+from ..core.record import attach
 from ..core.state import QUIET, set_state, state
 from ..core.tensor import Tensor, inexact_dtypes, wrap
 from ..errors import ArgumentError, ArgumentTypeError, RuleTypeError
@@ -21,7 +23,7 @@ from ..trees import leaves
 from .context import Context, FunctionNode, saved_entry, unknown, untie
 from .function_op import FunctionOp, JvpFunctionOp, PushedFunctionOp
 from .function_vmap import VmapInfo, is_mapped, mapped_forward
-from .rule import end_of, entered, followed, rule_name, space_of
+from .rule import rule_name
 
 
 class Function:
@@ -122,7 +124,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **keywords: Any) -> Any:
-        """Compute the value and, where somebody wants a gradient, record this call."""
+        """Compute the value, and record this call if it is differentiated."""
         # Every subclass gets a plain function of its own in this place; see `_apply_of`.
         raise ArgumentTypeError("Function.apply", "a subclass with forward and backward", "none")
 
@@ -161,13 +163,14 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
     def apply(*args: Any, **keywords: Any) -> Any:
         if keywords:
             args = cls._positional(args, keywords)
-        ctx: Any = new(context)
+        ctx: Any = object_new(context)
         ctx._saved = ()
         parents: list[Node | None] = []
-        level: float = 3
+        level = _state.TANGENT  # above the levels of what the plain case records
+        traced = traces and current_graph() is not None
         for a in args:
             if isinstance(a, Tensor):
-                p = a._node
+                p = a._node if traced else a._history
                 parents.append(p)
                 if p is not None and p.level < level:
                     level = p.level
@@ -178,7 +181,7 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
         ctx._parents = tuple(parents)
         before = state()
         if before.mode:
-            set_state(QUIET)
+            set_state(before.form(QUIET))
         try:
             out = _apart(cls, ctx, args) if apart else cls.forward(ctx, *args)
         finally:
@@ -186,13 +189,15 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
         mode = before.mode
         if mode < level:
             return out
-        if mode > _state.ALL or not isinstance(out, Tensor) or ctx._several or general:
-            return _recorded(cls, ctx, args, out, mode)
-        d = out._data
+        if (
+            traced or mode > _state.ALL or not isinstance(out, Tensor) or ctx._several or general
+        ):
+            return _recorded(cls, ctx, args, out)
+        d = out._array
         dtype = d.dtype
         if not inexact_dtypes[dtype]:
             return out
-        node: Any = new(recorded)
+        node: Any = object_new(recorded)
         node.saved = ctx
         node.parents = ctx._parents
         node.level = level
@@ -201,7 +206,7 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
         node.shape = d.shape
         node.dtype = dtype
         for t in ctx._saved:
-            if t is not None and (t._node is None or t._assignable):
+            if t is not None and (t._history is None or t._assignable):
                 ctx._saved = [saved_entry(t, args, (out,)) for t in ctx._saved]
                 break
         if ctx.__dict__:
@@ -209,7 +214,7 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
         for a in args:
             if a is out:
                 return wrap(node.cls, d, node)
-        out._node = node
+        out._history = node
         return out
 
     apply.__doc__ = Function.apply.__doc__
@@ -229,9 +234,9 @@ def _apart(cls: type[Function], ctx: Any, args: tuple[Any, ...]) -> Any:
     return out
 
 
-def _recorded(cls: type[Function], ctx: Any, args: tuple[Any, ...], out: Any, mode: int) -> Any:
+def _recorded(cls: type[Function], ctx: Any, args: tuple[Any, ...], out: Any) -> Any:
     """Record a call the general way: several outputs, inputs changed in place, forward mode."""
-    if not followed(ctx._parents):
+    if not state().differentiates(ctx._parents):
         return out
     single = not isinstance(out, tuple)
     outs = [out] if single else list(out)
@@ -246,30 +251,24 @@ def _recorded(cls: type[Function], ctx: Any, args: tuple[Any, ...], out: Any, mo
         inplace.check_writable(d, cls.__name__)
     if not tensors:
         return out
-    node = new(cls._recorded)
-    node.saved, node.parents = ctx, ctx._parents
-    node.level = min(p.level for p in node.parents if p is not None)
-    node.seq = number()
+    node: Any = object_new(cls._recorded)
+    node.saved, node.parents, node.details = ctx, ctx._parents, ()
     node.cls = tensors[0]._out
     _settle(ctx, args, tuple(tensors))
-    only = tensors[0]._data if single and not dirty and not flat else None
-    if only is not None and inexact_dtypes[only.dtype]:
-        node.shape, node.dtype = only.shape, only.dtype
-        return wrap(node.cls, only, entered(node, args, tensors) if mode > _state.ALL else node)
-    node.shape, node.dtype = (), None
-    node.spaces = [space_of(o) for o in tensors]
-    behind = entered(node, args, tensors) if mode > _state.ALL else node
-    reverse = mode & ~_state.SPECIAL >= node.level
-    made: list[Any] = []
-    for o in outs:
-        if isinstance(o, Tensor):
-            index = next(i for i, t in enumerate(tensors) if t is o)
-            end = None
-            if not any(o is f for f in flat):
-                end = end_of(node, behind, index, o._data, reverse)
-            o = _output(o, end, args, dirty, cls.__name__)
-        made.append(o)
+    plain = single and not dirty and not flat and inexact_dtypes[tensors[0]._data.dtype]
+    without = [i for i, t in enumerate(tensors) if any(t is f for f in flat)]
+    attached = attach(node, tensors, args, single=plain, flat=without)
+    if plain:
+        return attached[0]
+    made = [
+        _output(o, attached[_position(o, tensors)]._node, args, dirty, cls.__name__)
+        if isinstance(o, Tensor) else o for o in outs
+    ]
     return made[0] if single else tuple(made)
+
+
+def _position(tensor: Any, tensors: list[Any]) -> int:
+    return next(i for i, t in enumerate(tensors) if t is tensor)
 
 
 def _settle(ctx: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> None:
@@ -278,7 +277,9 @@ def _settle(ctx: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> None:
     if ctx._has_jvp:
         if ctx._ahead is not None:
             ctx._ahead = [saved_entry(t, args, outs) for t in ctx._ahead]
-        ctx._spaces = tuple([space_of(a) if isinstance(a, Tensor) else None for a in args])
+        ctx._spaces = tuple([
+            (a._data.shape, a._data.dtype) if isinstance(a, Tensor) else None for a in args
+        ])
     for name in ("_dirty", "_flat", "_several"):
         ctx.__dict__.pop(name, None)
     untie(ctx, outs)

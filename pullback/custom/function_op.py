@@ -6,18 +6,17 @@ from typing import Any
 
 from ..core import state as _state
 from ..core.cotangent import complex_dtypes, wrapped
-from ..core.custom_op import ByStep
-from ..core.forward import zeros_for
-from ..core.node import FREED, Node, new
+from ..core.custom_op import CustomOp
+from ..core.node import FREED, Node
 from ..core.record import freed
 from ..core.tensor import raw, wrap
 from ..errors import RuleError
+from ..transposition import pull_transposed, zeros_for
 from .context import linked
-from .rule import hand_on, hand_on_one, outputs_of, rule_name, tangent_of
-from .transposed import pull_transposed
+from .rule import accumulate_checked, accumulate_one, outputs_of, rule_name, tangent_of
 
 
-class FunctionOp(ByStep):
+class FunctionOp(CustomOp):
     """The operation of all calls of one `Function` that has a `backward` only."""
 
     has_jvp = False
@@ -35,9 +34,7 @@ class FunctionOp(ByStep):
         ):
             super().pull(node, g, cotangents)
             return
-        seen = new(node.cls)
-        seen._data = g
-        seen._node = None
+        seen = wrap(node.cls, g)
         backward = self.function.backward
         before = _state.quiet()
         try:
@@ -45,7 +42,7 @@ class FunctionOp(ByStep):
         finally:
             if before.mode:
                 _state.restore(before)
-        hand_on_one(answer, node, cotangents, backward)
+        accumulate_one(answer, node, cotangents, backward)
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
@@ -59,7 +56,7 @@ class FunctionOp(ByStep):
         answer = _asked(backward, node, gs, record)
         if answer is None:
             answer = (None,) * len(node.parents)
-        hand_on(answer, node, cotangents, needed, record, backward)
+        accumulate_checked(answer, node, cotangents, needed, record, backward)
 
 
 class PushedFunctionOp(FunctionOp):
@@ -97,7 +94,7 @@ class PushedFunctionOp(FunctionOp):
 class JvpFunctionOp(PushedFunctionOp):
     """That of one that has a `jvp` and no `backward`: pulled by transposing it."""
 
-    pull = ByStep.pull
+    pull = CustomOp.pull
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,

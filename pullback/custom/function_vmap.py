@@ -6,9 +6,9 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ..arrays.batched import Batched, tags_of
-from ..core.batching import enter, leave, running
 from ..core.op import OPS
 from ..core.tensor import Tensor
+from ..core.vmaps import enter, leave, running
 from ..errors import RuleTypeError
 from ..trees import flatten, leaves, spread_prefix
 

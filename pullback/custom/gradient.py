@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from types import FunctionType
 from typing import Any
 
+from ..arrays import is_array
 from ..core import state as _state
 from ..core.cotangent import complex_dtypes
-from ..core.node import FREED, Leaf, Node, new, number
-from ..core.record import freed
-from ..core.tensor import Tensor, wrap
-from ..errors import ArgumentError, RuleError, RuleTypeError, VariablesError
+from ..core.custom_op import CustomNode, custom_node
+from ..core.node import FREED, Leaf, Node, number, object_new, where
+from ..core.outside import current_graph, traces
+from ..core.record import attach, freed
+from ..core.tensor import Tensor, raw, wrap
+from ..errors import ArgumentError, InplaceError, RuleError, RuleTypeError, VariablesError
+from ..lost_paths import own_node
 from ..trees import Rebuild, flatten, leaves
 from ..variable import Variable, reads
-from .rule import as_tensor, enter_rule, followed, hand_on, outputs_of, rule_name, tied
-
-
-class GradientNode(Node):
-    """A call of a custom gradient; `saved` is its gradient function, with all that holds."""
-
-    __slots__ = ("cls", "plain", "spaces", "variables")
-
-    cls: type
-    plain: bool  # one tracked argument, one output, no variables
-    variables: tuple[Variable, ...]
-    spaces: list[Any]
+from .rule import accumulate_checked, as_tensor, enter_rule, outputs_of, rule_name
 
 
 class CustomGradient:
@@ -34,7 +29,7 @@ class CustomGradient:
 
     keeps = True
     differentiable = True
-    by_hand = True  # see `core.custom_op.ByStep`
+    by_hand = True  # see `core.custom_op.CustomOp`
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -50,14 +45,16 @@ class CustomGradient:
         return self if instance is None else functools.partial(self._call, (instance,))
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Compute the value; record the gradient function when somebody wants it."""
+        """Compute the value, and record the gradient function if it is differentiated."""
         # The plain case, tensors in and one tensor out, is `_call` in the fewest steps.
-        level: float = 3
+        if traces and current_graph() is not None:
+            return self._call((), *args, **keywords)
+        level = _state.TANGENT  # above the levels of what the plain case records
         parents: list[Node | None] = []
         for a in args:
             if not isinstance(a, Tensor):
                 return self._call((), *args, **keywords)
-            p = a._node
+            p = a._history
             parents.append(p)
             if p is not None and p.level < level:
                 level = p.level
@@ -72,17 +69,16 @@ class CustomGradient:
         ):
             return self._recorded(result, tuple(parents), args, reads[0] != before)
         y, grad = result
-        out = new(y._out)
-        out._data = d = y._data
+        out = object_new(y._out)
+        out._array = d = y._array
         if now < level:
-            out._node = None
+            out._history = None
             return out
-        out._node = node = new(GradientNode)
+        out._history = node = object_new(CustomNode)
         node.op = self
         node.parents = tuple(parents)
-        node.plain = len(parents) == 1
         node.saved = grad
-        node.variables = ()
+        node.details = ()
         node.seq = number()
         node.level = level
         node.cls = y._out
@@ -178,31 +174,39 @@ class CustomGradient:
             cls = next((a._out for a in flat if isinstance(a, Tensor)), Tensor)
             values, rebuild = flatten(y)
             values = [as_tensor(v, cls) for v in values]
-        if not followed(parents):
+        if not _state.state().differentiates(parents):
             outs = [wrap(v._out, v._data) for v in values]
             return outs[0] if rebuild is None else rebuild(outs)
-        node = new(GradientNode)
-        node.op = self
-        node.parents = parents
-        node.plain = False
-        node.saved = grad
-        node.variables = variables
-        node.cls = values[0]._out if values else Tensor
+        node = custom_node(self, parents, grad, values[0]._out if values else Tensor, variables)
         inputs = [a if isinstance(a, Tensor) else None for a in flat]
-        outs = tied(node, values, inputs, single=rebuild is None)
+        outs = attach(node, values, inputs, single=rebuild is None)
         return outs[0] if rebuild is None else rebuild(outs)
+
+    def held(self, node: Any) -> Iterator[tuple[str, Any]]:
+        """The arrays that the gradient function reads, so far as its closure shows them."""
+        for tensor in captured(node.saved):
+            # A variable gets another array when it is assigned; the number of its leaf tells.
+            leaf = own_node(tensor) if isinstance(tensor, Tensor) else None
+            if isinstance(leaf, Leaf) and leaf.seq > node.seq and leaf.seq != leaf.born:
+                raise InplaceError(
+                    f"gradient of {where(node)}", "the tensors that its gradient function reads, "
+                    "unchanged", "one that was assigned since",
+                    "compute gradients before updating tensors, or copy the value in the forward",
+                )
+            yield "captured tensor", raw(tensor)
 
     # The pull -------------------------------------------------------------------------------
 
     def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
         """One step of a first-order pull."""
         grad = node.saved
-        if not node.plain or grad is FREED or complex_dtypes[node.dtype]:
+        if (
+            len(node.parents) != 1 or node.details or grad is FREED or node.dtype is None
+            or complex_dtypes[node.dtype]
+        ):
             self.step(node, g, cotangents, None, False, node.cls)
             return
-        seen = new(node.cls)
-        seen._data = g
-        seen._node = None
+        seen = wrap(node.cls, g)
         if _state.state().mode == _state.REQUIRED:  # nothing to leave
             answer = grad(seen)
         else:
@@ -219,7 +223,7 @@ class CustomGradient:
             if dtype is parent.dtype and r.shape == parent.shape and not complex_dtypes[dtype]:
                 cotangents[parent] = r
                 return
-        hand_on(_flat(answer), node, cotangents, None, False, grad)
+        accumulate_checked(_flat(answer), node, cotangents, None, False, grad)
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
@@ -232,15 +236,38 @@ class CustomGradient:
         gs = outputs_of(g, node, node.cls)
         before = enter_rule(record)
         try:
-            answer = _with_variables(grad, gs, node) if node.variables else grad(*gs)
+            answer = _with_variables(grad, gs, node) if node.details else grad(*gs)
         finally:
             if before is not None:
                 _state.restore(before)
-        hand_on(_flat(answer), node, cotangents, needed, record, grad)
+        accumulate_checked(_flat(answer), node, cotangents, needed, record, grad)
+
+
+def captured(function: Any) -> Iterator[Any]:
+    """The tensors and arrays that a function closes over, in containers and functions too."""
+    stack, seen = [function], set()
+    while stack:
+        value = stack.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Tensor) or is_array(value):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            stack.extend(value)
+        elif isinstance(value, dict):
+            stack.extend(value.values())
+        elif isinstance(value, functools.partial):
+            stack += [value.func, *value.args, *value.keywords.values()]
+        elif isinstance(value, FunctionType):
+            stack.extend(value.__defaults__ or ())
+            for cell in value.__closure__ or ():
+                with suppress(ValueError):  # an empty cell
+                    stack.append(cell.cell_contents)
 
 
 def _flat(answer: Any) -> Any:
-    """A gradient function's answer in one row, when it came in the arguments' structure."""
+    """The gradients that a gradient function returned, as a flat sequence."""
     if isinstance(answer, Tensor):
         return answer
     if answer.__class__ is not tuple or any(isinstance(a, (list, tuple, dict)) for a in answer):
@@ -249,20 +276,20 @@ def _flat(answer: Any) -> Any:
 
 
 def _with_variables(grad: Any, gs: list[Any], node: Any) -> Any:
-    """Call a gradient function that answers for variables too, and put both answers in a row."""
-    answer = grad(*gs, variables=list(node.variables))
+    """Call a gradient function with `variables`; returns both groups of gradients in a row."""
+    answer = grad(*gs, variables=list(node.details))
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:
         raise RuleError(
             rule_name(grad, node), "two results: gradients of the arguments, gradients of "
             "`variables`", "one", "return input_gradients, [gradient of each variable]",
         )
     inputs, of_variables = leaves(answer[0]), leaves(answer[1])
-    if len(of_variables) != len(node.variables):
+    if len(of_variables) != len(node.details):
         raise RuleError(
-            rule_name(grad, node), f"{len(node.variables)} gradients for `variables`",
+            rule_name(grad, node), f"{len(node.details)} gradients for `variables`",
             f"{len(of_variables)}",
         )
-    count = len(node.parents) - len(node.variables)
+    count = len(node.parents) - len(node.details)
     if not count and inputs == [None]:
         inputs = []
     if len(inputs) != count:

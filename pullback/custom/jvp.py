@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
 
 from ..core import state as _state
 from ..core.cotangent import wrapped
-from ..core.node import FREED, Node, new
-from ..core.record import freed
+from ..core.custom_op import custom_node
+from ..core.node import FREED, Node
+from ..core.record import attach, freed
+from ..core.state import Scoped
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, RuleError, RuleTypeError
 from ..rng_replay import Draws
+from ..transposition import pull_transposed
 from ..trees import Rebuild, flatten, leaves, mapped
 from .calls import Call, HandWritten, fitted, outputs, zeros_like_leaf
 from .capture_guard import closed
-from .rule import as_tensor, enter_rule, followed, rule_name, tangent_of, tied
-from .transposed import pull_transposed
+from .rule import as_tensor, enter_rule, rule_name, tangent_of
 
-
-class JvpNode(Node):
-    """A call of a `custom_jvp`; `saved` is its arguments, and the structure of its value."""
-
-    __slots__ = ("cls", "spaces")
-
-    cls: type
-    spaces: list[Any]
-
-
-_pulled: ContextVar[Mapping[Any, set[Any]]] = ContextVar(
-    "pullback_pulled", default=MappingProxyType({})
-)
+_pulled: Scoped[Mapping[Any, set[Any]]] = Scoped("pulled", MappingProxyType({}))
 """For each function whose rule is being pulled, the nodes of the rule's tangents."""
 
 
@@ -78,7 +67,7 @@ class CustomJvp(HandWritten):
     def defjvps(self, *rules: Callable[..., Any] | None) -> None:
         """Give a rule for each argument: `rule(t, ans, *primals)`, or None where it is zero.
 
-        Each answers with its part of the value's tangent, from the tangent of its argument, the
+        Each returns its part of the value's tangent, from the tangent of its argument, the
         value and the arguments.
         """
         if self._nondiff:
@@ -89,7 +78,7 @@ class CustomJvp(HandWritten):
         self._rule, self._terms = None, rules
 
     def _recorded(self, call: Call) -> Any:
-        """The value of a call that somebody follows."""
+        """The value of a call that is differentiated."""
         if self._rule is None and self._terms is None:
             raise RuleError(
                 self.who, "its rule, as a derivative is wanted", "none",
@@ -99,15 +88,13 @@ class CustomJvp(HandWritten):
         with draws.record():
             out, guard = closed(self.who, self.function, call.values(), call.own())
         values, rebuild = outputs(out, call, guard)
-        node = new(JvpNode)
-        node.op, node.parents, node.cls = self, tuple(call.nodes), call.cls
-        node.saved = _Kept(call, rebuild, draws)
-        return rebuild(tied(node, values, call.linked(), single=len(values) == 1))
+        node = custom_node(self, tuple(call.nodes), _Kept(call, rebuild, draws), call.cls)
+        return rebuild(attach(node, values, call.linked(), single=len(values) == 1))
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """The value; of what comes from the tangents of a rule that is being pulled, by `fun`.
 
-        A rule that hands a tangent to its own function says that it is linear: so is `fun`.
+        A rule that calls its own function on a tangent states that the function is linear.
         """
         leaves = _pulled.get().get(self)
         if leaves and any(
@@ -141,7 +128,7 @@ class CustomJvp(HandWritten):
             try:
                 return self._along(node, ts, record)
             finally:
-                _pulled.reset(token)
+                _pulled.set(token)
 
         pull_transposed(node, g, cotangents, needed, record, node.cls, along)
 
@@ -158,7 +145,8 @@ class CustomJvp(HandWritten):
         self, kept: _Kept, node: Any, tangents: Sequence[Any], record: bool
     ) -> list[Any]:
         call = kept.call
-        flat = call.linked() if record and followed(node.parents) else call.leaves
+        again = record and _state.state().differentiates(node.parents)
+        flat = call.linked() if again else call.leaves
         primals = tuple(call.structures(flat))
         if self._rule is None:
             tangent, rule = self._summed(call, primals, tangents, node)
@@ -180,7 +168,7 @@ class CustomJvp(HandWritten):
     def _summed(
         self, call: Call, primals: tuple[Any, ...], tangents: Sequence[Any], node: Any
     ) -> tuple[Any, Any]:
-        """The parts that the rules of `defjvps` answer with, added up; and one of the rules."""
+        """The sum of what the rules of `defjvps` return, and one of the rules."""
         rules = self._terms or ()
         if len(rules) != len(call.trees):
             raise RuleError(

@@ -13,7 +13,7 @@ from warnings import warn
 
 from ..core import state as _state
 from ..core.cotangent import conjugated, wrapped
-from ..core.custom_op import ByStep
+from ..core.custom_op import CustomOp
 from ..core.node import FREED, Node, where
 from ..core.op import find_op
 from ..core.record import freed
@@ -26,7 +26,7 @@ from ..errors import (
     suggestion,
 )
 from .recompute import recall_input, recall_output
-from .rule import enter_rule, hand_on
+from .rule import accumulate_checked, enter_rule
 
 Rule = Callable[..., Any]
 _registered: dict[str, Rule] = {}
@@ -177,7 +177,7 @@ class Operation:
         return wrap(self._cls, data, node if self._record else None)
 
 
-class Overridden(ByStep):
+class Overridden(CustomOp):
     """Stands in for an operation at a node whose gradient was overridden."""
 
     def __init__(self, base: Any, rule: Rule, cls: type, held: Any = None) -> None:
@@ -207,7 +207,7 @@ class Overridden(ByStep):
         finally:
             if before is not None:
                 _state.restore(before)
-        hand_on(answer, node, cotangents, needed, record, self.rule_function)
+        accumulate_checked(answer, node, cotangents, needed, record, self.rule_function)
 
 
 class override_gradient(ContextDecorator):
@@ -220,7 +220,7 @@ class override_gradient(ContextDecorator):
     gradients of a computation that is already done, pass the same mapping as `overrides=` to
     `tape.gradient`, `backward` or `autograd.grad`.
 
-    Raises `UnknownNameError` (with a suggestion) for an operation or a gradient that nobody
+    Raises `UnknownNameError` (with a suggestion) for an operation or a gradient that is not
     registered; warns with `OverrideWarning` on leaving a block in which operations were recorded
     but none of those that are overridden.
 
@@ -269,7 +269,8 @@ class _Scope:
         if rule is None:
             inside = op.overridden(self.rules) if hasattr(op, "overridden") else None
             if inside is None:
-                self.others.add(op.name)
+                if not getattr(op, "opaque", False):
+                    self.others.add(op.name)
             else:
                 self.met |= op.contents()
             return inside

@@ -1,4 +1,4 @@
-"""What every hand-written gradient has in common: outputs with one node, answers checked."""
+"""Shared by all hand-written gradients: how cotangents are shown, and gradients checked."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Any
 
 from ..arrays import adapters, is_array
 from ..core import state as _state
-from ..core.accumulator import advance, output_node
 from ..core.cotangent import accumulate, complex_dtypes, conjugated, wrapped
-from ..core.forward import Space, into, zeros_for
-from ..core.multi_output import picked
-from ..core.node import Node, number, where
-from ..core.record import special_node
-from ..core.tensor import Tensor, inexact_dtypes, is_inexact, raw, wrap
+from ..core.forward import Space, into
+from ..core.node import Node, where
+from ..core.tensor import Tensor, inexact_dtypes, raw, wrap
 from ..errors import RuleError, RuleTypeError
+from ..transposition import zeros_for
 
 
 def outputs_of(g: Any, node: Any, cls: type, *, zeros: bool = True) -> list[Any]:
@@ -34,7 +32,7 @@ def outputs_of(g: Any, node: Any, cls: type, *, zeros: bool = True) -> list[Any]
     return answers
 
 
-def hand_on(
+def accumulate_checked(
     answer: Any, node: Node, cotangents: dict[Node, Any], needed: set[Node] | None, record: bool,
     rule: Callable[..., Any],
 ) -> None:
@@ -70,10 +68,10 @@ def hand_on(
             accumulate(cotangents, parent, r, _Who(index, rule, node))
 
 
-def hand_on_one(
+def accumulate_one(
     answer: Any, node: Node, cotangents: dict[Node, Any], rule: Callable[..., Any]
 ) -> None:
-    """`hand_on` for the commonest case, one real gradient for one argument (hot path)."""
+    """`accumulate_checked` for one real gradient of one argument, the commonest case (hot path)."""
     parent = node.parents[0]
     if isinstance(answer, Tensor) and parent is not None and parent not in cotangents:
         r = answer._data
@@ -81,13 +79,13 @@ def hand_on_one(
         if dtype is parent.dtype and r.shape == parent.shape and not complex_dtypes[dtype]:
             cotangents[parent] = r
             return
-    hand_on(answer, node, cotangents, None, False, rule)
+    accumulate_checked(answer, node, cotangents, None, False, rule)
 
 
 def enter_rule(record: bool) -> _state.State | None:
-    """The setting in which a rule runs that may open tapes of its own; what `restore` takes.
+    """Enter the state in which a hand-written rule runs; returns the argument of `restore`.
 
-    Recording is possible in it, also where only tangents are wanted of what the rule computes.
+    Recording is possible in it, so that a rule may open a tape of its own.
     """
     return _state.recording(fresh=False) if record else _state.forget_tapes()
 
@@ -152,69 +150,3 @@ def tangent_of(t: Any, space: tuple[Any, Any], index: int, who: str) -> Any:
             f"shape {t.shape}, {t.dtype}",
         )
     return into(t, Space(shape, dtype))
-
-
-# Forward ------------------------------------------------------------------------------------------
-
-
-def followed(parents: Sequence[Node | None]) -> bool:
-    """Whether somebody pulls, or pushes tangents, through what is computed from these nodes."""
-    now = _state.state()
-    level = now.mode & ~_state.SPECIAL
-    return any(
-        p is not None and (p.level <= level or any(p in a.tangents for a in now.accumulators))
-        for p in parents
-    )
-
-
-def space_of(x: Tensor) -> tuple[Any, Any]:
-    """The shape, with what it hides, and the dtype of a tensor."""
-    return x._data.shape, x._data.dtype
-
-
-def tied(
-    node: Any, values: list[Any], inputs: Sequence[Any], *, single: bool = False
-) -> list[Tensor]:
-    """The outputs of a hand-written gradient as tensors of their own, with its node behind them.
-
-    node    has all but its number and what its outputs look like
-    inputs  the tensors it was computed from, for an override to see
-    single  the one value has this very node
-    """
-    node.seq = number()
-    node.level = min(p.level for p in node.parents if p is not None)
-    now = _state.state()
-    reverse = now.mode & ~_state.SPECIAL >= node.level
-    single = single and is_inexact(values[0]._data)
-    if single:
-        node.shape, node.dtype = values[0]._data.shape, values[0]._data.dtype
-    else:
-        node.shape, node.dtype = (), None
-        node.spaces = [space_of(v) for v in values]
-    behind = entered(node, inputs, values) if now.mode > _state.ALL else node
-    if single:
-        return [wrap(node.cls, values[0]._data, behind)]
-    return [
-        wrap(v._out, v._data, end_of(node, behind, i, v._data, reverse))
-        for i, v in enumerate(values)
-    ]
-
-
-def entered(node: Any, inputs: Sequence[Any], outputs: list[Any]) -> Node | None:
-    """Override a node, note its line, and compute its tangents, where somebody asked for that.
-
-    Returns the node that stands for its output; None where nobody follows it.
-    """
-    special_node(node, node.op, list(inputs), outputs)
-    now = _state.state()
-    if not now.accumulators:
-        return node
-    return advance(node, now.mode & ~_state.SPECIAL >= node.level, node.cls)
-
-
-def end_of(node: Any, behind: Node | None, index: int, data: Any, reverse: bool) -> Node | None:
-    """The node of one output among several; None for integers, and where nobody follows it."""
-    if not is_inexact(data):
-        return None
-    made = picked(node, index, data) if reverse else None
-    return output_node(behind, made, index, data) if _state.state().accumulators else made

@@ -7,11 +7,12 @@ from typing import Any
 
 from ..arrays import SCALARS, is_array
 from ..core import state as _state
-from ..core.batching import enter, leave, running
-from ..core.node import FREED, Node, new
+from ..core.custom_op import custom_node
+from ..core.node import FREED, Node
 from ..core.op import OPS
-from ..core.record import freed
+from ..core.record import attach, freed
 from ..core.tensor import Tensor
+from ..core.vmaps import enter, leave, running
 from ..errors import ArgumentError, RuleError, RuleTypeError
 from ..rng_replay import Draws
 from ..trees import Rebuild, leaves
@@ -25,16 +26,7 @@ from .calls import (
     zeros_like_leaf,
 )
 from .capture_guard import closed
-from .rule import enter_rule, followed, hand_on, outputs_of, rule_name, tied
-
-
-class VjpNode(Node):
-    """A call of a `custom_vjp`; `saved` is a `Residuals`."""
-
-    __slots__ = ("cls", "spaces")
-
-    cls: type
-    spaces: list[Any]
+from .rule import accumulate_checked, enter_rule, outputs_of, rule_name
 
 
 class Residuals:
@@ -89,19 +81,18 @@ class CustomVjp(HandWritten):
         self._fwd, self._bwd = fwd, bwd
 
     def _recorded(self, call: Call) -> Any:
-        """The value of a call that somebody follows, by `fwd` without anybody following."""
+        """The value of a call that is differentiated, by `fwd`, which is not recorded."""
         if self._fwd is None:
             raise RuleError(
                 self.who, "its rules, as a derivative is wanted", "none",
                 f"call {self.name}.defvjp(fwd, bwd)",
             )
-        node = new(VjpNode)
-        node.op, node.parents, node.cls = self, tuple(call.nodes), call.cls
-        node.saved = kept = Residuals(call)
+        kept = Residuals(call)
         with kept.draws.record():
             values, kept.rebuild, residuals = self._run(call)
         kept.values = plain_tree(residuals)
-        return kept.rebuild(tied(node, values, call.linked(), single=len(values) == 1))
+        node = custom_node(self, tuple(call.nodes), kept, call.cls)
+        return kept.rebuild(attach(node, values, call.linked(), single=len(values) == 1))
 
     def _residuals(self, kept: Residuals) -> Any:
         """The residuals of a second run of `fwd`, as the first was, on tracked arguments."""
@@ -147,7 +138,7 @@ class CustomVjp(HandWritten):
         cotangent = kept.rebuild(outputs_of(g, node, node.cls))
         residuals = kept.values
         assert self._bwd is not None
-        again = record and followed(node.parents)
+        again = record and _state.state().differentiates(node.parents)
         before = enter_rule(record)
         try:
             if again:
@@ -156,7 +147,7 @@ class CustomVjp(HandWritten):
         finally:
             if before is not None:
                 _state.restore(before)
-        hand_on(
+        accumulate_checked(
             self._gradients(answer, kept.call, node), node, cotangents, needed, record, self._bwd
         )
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy
 
 from ..arrays import SCALARS, adapters, is_array
+from ..arrays.batched import bare
 from ..arrays.symbol import AnyShape, Symbol
-from ..core.batching import bare
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentTypeError
 from ..trees import flatten

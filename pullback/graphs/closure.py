@@ -1,9 +1,9 @@
 """Tensors that a traced function closes over: inputs of its graph, handed to it with each call.
 
-While somebody traces, the array and the history of every Tensor are properties (`tracing.py`). One
-that was there before shows the symbol of an input in their place, which has a history of its own,
-as an argument has. So a call finds the values, and the history, that the tensor has by then; and
-what the code writes to it in place is one more output, which a call puts there.
+A tensor that was there before shows, in the thread that traces, the symbol of an input in place of
+its array (`core/outside.py`), with a history of its own, as an argument has. So a call finds the
+values, and the history, that the tensor has by then; and what the code writes to it in place is one
+more output, which a call puts there.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import adapters
+from ..arrays.batched import bare
 from ..arrays.symbol import Symbol
 from ..core import state as _state
-from ..core.batching import bare
 from ..core.inplace import overwrite
 from ..core.node import Leaf, Node
 from ..core.state import REQUIRED
@@ -21,9 +21,6 @@ from ..core.tensor import Tensor
 from ..errors import GraphError
 from .operation import Kind
 from .variable import Cell, read
-
-array_slot: Any = Tensor.__dict__["_data"]
-node_slot: Any = Tensor.__dict__["_node"]
 
 CLOSED = Kind("closed")
 
@@ -83,18 +80,69 @@ class Closure:
         known = self.found.get(id(tensor))
         if known is not None or self.sealed:
             return known
-        data = array_slot.__get__(tensor)
+        data = tensor._array
         if id(tensor) in self.made or tensor._constant or data.__class__ is Symbol:
             return None
         body, kind = self.body, _kind(data)
         with body.name_scope(None), body.control_dependencies(None):
             (symbol,) = body.append(CLOSED, (), {}, [(tuple(data.shape), data.dtype)], kind)
         leaf = body.tensor(symbol)._node
-        history = node_slot.__get__(tensor)
+        history = tensor._history
         if leaf is not None and isinstance(history, Leaf):
             leaf.trainable, leaf.grad = history.trainable, history.grad
         known = self.found[id(tensor)] = Closed(tensor, symbol, leaf, data.__class__)
         return known
+
+    # In a graph that is built: the body of the function, or that of a branch or loop in it ------
+
+    def data(self, graph: Any, tensor: Any) -> Any:
+        """The array of a tensor: of one from outside, what stands for it."""
+        found = self.of(tensor)
+        if found is not None:
+            return found.data
+        data = tensor._array
+        if not self.sealed or tensor._constant or data.__class__ is Symbol:
+            return data
+        return read(graph, TensorCell(tensor))
+
+    def node(self, tensor: Any) -> Node | None:
+        """The node of a tensor: of one from outside, that of what stands for it."""
+        found = self.of(tensor)
+        node: Node | None = tensor._history if found is None else found.node
+        return node
+
+    def put_data(self, graph: Any, tensor: Any, data: Any) -> None:
+        """Give a tensor an array: one from outside gets it when the function is called.
+
+        Raises `GraphError` inside a branch or a loop.
+        """
+        found = self.of(tensor)
+        if found is None:
+            tensor._array = data
+            return
+        if graph is not self.body:
+            raise GraphError(
+                "in-place write to a tensor from outside", "a write in the function itself",
+                "one in a branch or a loop",
+                "return the value from there, and write it afterwards",
+            )
+        found.data, found.written = data, data is not found.symbol
+
+    def put_node(self, tensor: Any, node: Node | None) -> None:
+        """Give a tensor a history: that of one from outside is not touched there."""
+        found = self.of(tensor)
+        if found is not None:
+            found.node = node
+            return
+        tensor._history = node
+        if isinstance(node, Leaf) and node.level == REQUIRED:
+            self.made.pop(id(tensor), None)  # a parameter of a layer that was made just now
+
+    def renewed(self, graph: Any, tensor: Any) -> None:
+        """Let a tensor be read anew: an operation that was appended has changed it."""
+        found = self.of(tensor)
+        if found is not None:
+            found.data, found.written = read(graph, TensorCell(tensor)), False
 
 
 def _kind(data: Any) -> type:
@@ -112,73 +160,13 @@ def closure_of(graph: Any) -> Closure | None:
     return None
 
 
-def data_of(graph: Any, tensor: Any) -> Any:
-    """What stands for a tensor's array in a body."""
-    closure = closure_of(graph)
-    if closure is None:
-        return array_slot.__get__(tensor)
-    found = closure.of(tensor)
-    if found is not None:
-        return found.data
-    data = array_slot.__get__(tensor)
-    if not closure.sealed or tensor._constant or data.__class__ is Symbol:
-        return data
-    return read(graph, TensorCell(tensor))
-
-
-def node_of(graph: Any, tensor: Any) -> Node | None:
-    """What stands for a tensor's history in a body."""
-    closure = closure_of(graph)
-    found = None if closure is None else closure.of(tensor)
-    node: Node | None = node_slot.__get__(tensor) if found is None else found.node
-    return node
-
-
-def put_data(graph: Any, tensor: Any, data: Any) -> None:
-    """Give a tensor an array, in a body: one from outside gets it when the function is called.
-
-    Raises `GraphError` inside a branch or a loop.
-    """
-    closure = closure_of(graph)
-    found = None if closure is None else closure.of(tensor)
-    if found is None:
-        array_slot.__set__(tensor, data)
-        return
-    if closure is not graph.closure:
-        raise GraphError(
-            "in-place write to a tensor from outside", "a write in the function itself",
-            "one in a branch or a loop", "return the value from there, and write it afterwards",
-        )
-    found.data, found.written = data, data is not found.symbol
-
-
-def put_node(graph: Any, tensor: Any, node: Node | None) -> None:
-    """Give a tensor a history, in a body: the one from outside is not touched."""
-    closure = closure_of(graph)
-    found = None if closure is None else closure.of(tensor)
-    if found is not None:
-        found.node = node
-        return
-    node_slot.__set__(tensor, node)
-    if closure is not None and isinstance(node, Leaf) and node.level == REQUIRED:
-        closure.made.pop(id(tensor), None)  # a parameter of a layer that was made just now
-
-
-def renewed(graph: Any, tensor: Any) -> None:
-    """Let a tensor be read anew in a body: an operation that was appended has changed it."""
-    closure = closure_of(graph)
-    found = None if closure is None else closure.of(tensor)
-    if found is not None:
-        found.data, found.written = read(graph, TensorCell(tensor)), False
-
-
 class TensorCell(Cell):
     """The place of a tensor's array: the tensor itself."""
 
     __slots__ = ("tensor",)
 
     def __init__(self, tensor: Any) -> None:
-        data = array_slot.__get__(tensor)
+        data = tensor._array
         super().__init__("tensor", (tuple(data.shape), data.dtype), _kind(data))
         self.tensor = tensor
 

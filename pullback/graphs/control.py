@@ -7,21 +7,18 @@ again: the pullbacks of the regions, of which that of the one that was taken run
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from ..arrays import SCALARS, adapters, is_array
-from ..arrays.batched import Batched
+from ..arrays.batched import Batched, bare
 from ..arrays.symbol import Symbol
-from ..core import symbols as _symbols
-from ..core.batching import bare
 from ..core.cotangent import accumulate
-from ..core.custom_op import ByStep
-from ..core.multi_output import SeveralNode
-from ..core.node import Node, new
+from ..core.custom_op import CustomOp, custom_node
+from ..core.node import Node
 from ..core.op import OPS
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, ArgumentTypeError, BatchedValueError, DtypeError, ShapeError
+from ..kinds import symbols as _symbols
 from ..trees import flatten, mapped
 from .operation import Kind, Operation
 from .region_io import (
@@ -218,16 +215,7 @@ class _Building:
 # The operation ----------------------------------------------------------------------------------
 
 
-class _Node(SeveralNode):
-    """The node of a choice; `saved` is what it is decided by and what the regions drew and read."""
-
-    __slots__ = ("cls",)
-
-    cls: type
-    attrs = MappingProxyType({})
-
-
-class Choice(Kind, ByStep):
+class Choice(Kind, CustomOp):
     """The operation that runs one of several regions.
 
     regions   they
@@ -279,9 +267,8 @@ class Choice(Kind, ByStep):
             graph, self, [value, *self.takes], [*spaces, *kept], kind, self.regions
         )
         made = operation.symbols
-        node = new(_Node)
-        node.op, node.cls, node.parents = self, cls, tuple(self.parents)
-        node.saved = (value, made[-1] if self.kept else None)
+        saved = (value, made[-1] if self.kept else None)
+        node = custom_node(self, tuple(self.parents), saved, cls)
         return operation, followed_by(node, made[: self.count], cls)
 
     # Running --------------------------------------------------------------------------------

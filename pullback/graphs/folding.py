@@ -11,10 +11,10 @@ from typing import Any
 import numpy
 
 from ..arrays import numpy_dtype
-from ..core import symbols as _symbols
 from ..core.op import OPS
 from ..core.tensor import Tensor, raw, to_array, wrap
 from ..errors import ArgumentError, DtypeError, ShapeError
+from ..kinds import symbols as _symbols
 from ..trees import flatten
 from .graph import Graph
 from .loops import Loop

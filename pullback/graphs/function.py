@@ -14,9 +14,9 @@ from typing import Any
 from ..arrays import SCALARS, adapters, is_array
 from ..arrays.symbol import AnyShape
 from ..core.op import OPS
-from ..core.symbols import current_graph
 from ..core.tensor import Tensor, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, GraphError
+from ..kinds.symbols import current_graph
 from ..trees import flatten
 from ..variable import Variable
 from .arguments import (

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..arrays.symbol import Symbol
 from ..core import state as _state
-from ..core.answers import listeners, tell
 from ..core.cotangent import accumulate, conjugated
 from ..core.node import Node
+from ..core.observe import notify_gradient
 from ..core.op import OPS
 from ..core.reverse import pull
 from ..core.tensor import Tensor, is_inexact, wrap
@@ -68,8 +68,7 @@ def gradients(
             answers = [_answer(x, found.get(x._node), zero) for x in sources]
         finally:
             _state.restore(before)
-    if listeners():
-        tell("gradients", targets, sources, answers)
+    notify_gradient("gradients", targets, sources, answers)
     return answers
 
 

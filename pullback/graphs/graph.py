@@ -12,11 +12,11 @@ import numpy
 from .._user_code import user_line
 from ..arrays import adapters, is_array
 from ..arrays.symbol import Symbol, is_open
-from ..core import symbols as _symbols
 from ..core.op import Op
 from ..core.record import REFUSALS, refuse
 from ..core.tensor import raw
 from ..errors import ArgumentError, GraphError, PullbackError, UnknownNameError, suggestion
+from ..kinds import symbols as _symbols
 from . import spaces
 from .aliasing import as_constant, same_values
 from .operation import Kind, Operation, lifted

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from types import MappingProxyType
 from typing import Any
 
 from ..arrays.batched import Batched
 from ..arrays.symbol import Symbol
-from ..core import symbols as _symbols
 from ..core.cotangent import accumulate
-from ..core.custom_op import ByStep
-from ..core.multi_output import SeveralNode, end_of
-from ..core.node import Node, new
+from ..core.custom_op import CustomOp, custom_node
+from ..core.multi_output import end_of
+from ..core.node import Node
 from ..core.tensor import raw, wrap
 from ..errors import BatchedValueError, ShapeError
+from ..kinds import symbols as _symbols
 from .operation import Kind
 from .plan import needed
 from .region_io import appended, followed_by, inside, seen, zeros
@@ -30,16 +29,7 @@ from .regions import Region
 from .tensor_list import Rows
 
 
-class _Node(SeveralNode):
-    """The node of a loop; `saved` is the rows it was given, and the operation."""
-
-    __slots__ = ("cls",)
-
-    cls: type
-    attrs = MappingProxyType({})
-
-
-class Loop(Kind, ByStep):
+class Loop(Kind, CustomOp):
     """The operation that runs a region in turns.
 
     region     what a turn computes; its arguments are what is carried, then an entry of each row
@@ -109,11 +99,9 @@ class Loop(Kind, ByStep):
             inputs += region.takes
         kind = next(s.kind for s in (*self._symbols, *self.kept))
         operation = appended(graph, self, inputs, given, kind, self.regions)
-        node: Any = new(_Node)
-        node.op, node.cls = self, cls
         parents = [None if t is None else getattr(t, "_node", None) for t in (*starts, *rows)]
-        node.parents = (*parents, *self.ends)
-        node.saved = ([raw(t) for t in rows], operation)
+        saved = ([raw(t) for t in rows], operation)
+        node = custom_node(self, (*parents, *self.ends), saved, cls)
         tensors = followed_by(node, operation.symbols, cls)
         return tensors[: self.count], tensors[self.count : self.count + len(self.made)]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-from ..core.custom_op import ByStep
+from ..core.custom_op import CustomOp
 from ..core.node import FREED, Node
 from ..core.record import freed
 from ..core.tensor import raw
@@ -51,7 +51,7 @@ def _parts(rule: Any) -> list[Any]:
     return [rule.__code__, rule.__globals__, *(rule.__defaults__ or ()), *named, *contents]
 
 
-class OverriddenPiece(ByStep):
+class OverriddenPiece(CustomOp):
     """A piece, some of whose operations have other gradients than when it was traced.
 
     What those gradients read was not kept when it ran: it is computed again.

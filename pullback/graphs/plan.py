@@ -13,12 +13,12 @@ import numpy
 
 from ..arrays import dominant
 from ..arrays.symbol import Symbol
+from ..core.observe import bare
 from ..core.op import OPS, Op
 from ..core.tensor import raw
-from ..core.witness import bare
 from .aliasing import Constant, Step, shared
 from .operation import Operation, filled
-from .spaces import size_of
+from .shape_rules import size_of
 
 FOLDED = 1 << 16
 """The most entries of a constant that is computed ahead: larger ones cost memory for good."""
@@ -121,7 +121,7 @@ def _key(operation: Operation, args: tuple[Any, ...], extra: tuple[Any, ...]) ->
     op = operation.op
     parts = tuple(_identity(a) for a in (*args, *extra))
     try:
-        attrs = tuple(sorted((k, _hashable(v)) for k, v in operation.attrs.items()))
+        attrs = tuple(sorted((k, hashable(v)) for k, v in operation.attrs.items()))
         key = (getattr(op, "function", op) if not isinstance(op, Op) else op, parts, attrs)
         hash(key)
     except TypeError:
@@ -140,11 +140,12 @@ def _identity(place: Any) -> Hashable:
     return (type(value), value)
 
 
-def _hashable(value: Any) -> Hashable:
+def hashable(value: Any) -> Hashable:
+    """An attribute as a key: sequences and slices by their parts, arrays by identity."""
     if isinstance(value, (tuple, list)):
-        return (type(value), tuple(map(_hashable, value)))
+        return (type(value), tuple(map(hashable, value)))
     if isinstance(value, slice):
-        return ("slice", _hashable((value.start, value.stop, value.step)))
+        return ("slice", hashable((value.start, value.stop, value.step)))
     return _identity(Constant(value))
 
 

@@ -15,9 +15,9 @@ from typing import Any
 from ..arrays import adapters
 from ..arrays.symbol import Symbol
 from ..core import state as _state
-from ..core import symbols as _symbols
 from ..core.record import REFUSALS, refuse
 from ..errors import PullbackError
+from ..kinds import symbols as _symbols
 from .aliasing import Constant, Step
 from .operation import Operation, filled
 from .plan import Plan, found_anew, kernel_for

@@ -14,25 +14,17 @@ import numpy
 
 from ..arrays import adapters
 from ..core import state as _state
-from ..core import symbols as _symbols
-from ..core.custom_op import ByStep
-from ..core.multi_output import SeveralNode
-from ..core.node import new
+from ..core.custom_op import CustomOp, custom_node
 from ..core.op import OTHERS
 from ..core.tensor import Tensor, raw, to_array
 from ..errors import ArgumentError, ArgumentTypeError
+from ..kinds import symbols as _symbols
 from .operation import Kind
 from .py_calls import PY_FUNCTION, Call
 from .region_io import as_tensor, followed_by
 
 
-class _NumpyNode(SeveralNode):
-    __slots__ = ("cls",)
-
-    cls: type
-
-
-class _NumpyFunction(Kind, ByStep):
+class _NumpyFunction(Kind, CustomOp):
     """The operation of `numpy_function`: it has no derivative, unless it is given one."""
 
     unsteady = True
@@ -117,10 +109,8 @@ def numpy_function(
         )
         if not dtypes:
             return graph.operations[-1]
-    node: Any = new(_NumpyNode)
-    node.op, node.cls, node.attrs = NUMPY_FUNCTION, cls, {"call": call}
-    node.parents = tuple(t._node for t in tensors)
-    node.saved = (*map(raw, tensors), found[0] if len(found) == 1 else None)
+    saved = (*map(raw, tensors), found[0] if len(found) == 1 else None)
+    node = custom_node(NUMPY_FUNCTION, tuple(t._node for t in tensors), saved, cls, call)
     return _result(followed_by(node, found, cls, tensors), single)
 
 

@@ -8,21 +8,19 @@ every order are had without calling the function again. A record that nobody use
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..core import state as _state
-from ..core import symbols as _symbols
 from ..core.accumulator import fresh
 from ..core.cotangent import accumulate
-from ..core.custom_op import ByStep
+from ..core.custom_op import CustomOp, custom_node
 from ..core.forward import push
-from ..core.multi_output import SeveralNode
-from ..core.node import Node, new
+from ..core.node import Node
 from ..core.op import OPS
 from ..core.reverse import pull
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import ArgumentError
+from ..kinds import symbols as _symbols
 from .operation import Kind, Operation
 from .region_io import HANDLE, followed_by, seen
 
@@ -68,16 +66,7 @@ class Call(NamedTuple):
         return made
 
 
-class _Node(SeveralNode):
-    """The node of a call; `saved` is the symbol of its record."""
-
-    __slots__ = ("cls",)
-
-    cls: type
-    attrs = MappingProxyType({})
-
-
-class PyKind(Kind, ByStep):
+class PyKind(Kind, CustomOp):
     """An operation whose last output is a record: (tensors handed in, tensors that came out).
 
     run  takes the record of the operation that it is a derivative of, or a `Call`, and arrays;
@@ -114,9 +103,7 @@ class PyKind(Kind, ByStep):
         symbols = graph.append(
             self, given, attrs, [*spaces, HANDLE], kind or type(to_array(0.0)), name=name
         )
-        node = new(_Node)
-        node.op, node.cls, node.parents = self, cls, tuple(parents)
-        node.saved = symbols[-1]
+        node = custom_node(self, tuple(parents), symbols[-1], cls)
         inputs = [a for a in args if isinstance(a, Tensor)]
         return graph.operations[-1], followed_by(node, symbols[:-1], cls, inputs)
 

@@ -9,10 +9,11 @@ import numpy
 
 from ..arrays import SCALARS, adapters, is_array
 from ..arrays.symbol import OpenShape, Symbol
-from ..core import symbols as _symbols
+from ..core.record import attach
+from ..core.state import state
 from ..core.tensor import Tensor, raw, wrap
-from ..custom.rule import followed, tied
 from ..errors import ArgumentError, ArgumentTypeError
+from ..kinds import symbols as _symbols
 from .operation import Kind, Operation
 from .regions import Region
 
@@ -154,7 +155,7 @@ def followed_by(
 
     inputs  the tensors they were computed from, for an override to see
     """
-    if not values or not followed(node.parents):
+    if not values or not state().differentiates(node.parents):
         return [wrap(cls, v) for v in values]
     slots: list[Any] = [Slot(v, cls) for v in values]
-    return tied(node, slots, inputs)
+    return attach(node, slots, inputs)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
 from typing import Any
 
 from ..arrays import adapters
 from ..arrays.symbol import AnyShape, Symbol
-from ..core.symbols import current_graph
+from ..core.observe import run_program
+from ..core.state import Scoped
 from ..core.tensor import Tensor, raw
-from ..core.witness import witnessed
 from ..errors import ArgumentTypeError, GraphError, SessionError, ShapeError
+from ..kinds.symbols import current_graph
 from ..trees import flatten
 from .operation import Operation
 from .program import Program, plain
 
-_default: ContextVar[Any] = ContextVar("pullback_session", default=None)
+_default: Scoped[Any] = Scoped("session", None)
 
 
 def get_default_session() -> Any:
@@ -100,7 +100,7 @@ class Session:
             feeds.append(symbol)
             values.append(fed(symbol, value))
         program = self._program(elements, feeds)
-        answers = witnessed("Session.run", program, values, self.store)
+        answers = run_program("Session.run", program, values, self.store)
         made = [plain(a) for a in answers]
         return rebuild(made)
 
@@ -221,7 +221,7 @@ class _AsDefault:
 
     def __exit__(self, *exc: object) -> None:
         token, held = self._tokens.pop()
-        _default.reset(token)
+        _default.set(token)
         if held is not None:
             held.__exit__(None, None, None)
 

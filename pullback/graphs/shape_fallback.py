@@ -1,7 +1,7 @@
-"""Functions of operations as one operation, where a graph does not know the lengths they need.
+"""Functions that need lengths: one operation where a graph does not know the lengths.
 
-Such a function (`core.symbols.whole`) is tried on the symbols first: often it needs the lengths
-that are known. What it appended before it met one that is not is taken back.
+Such a function (`kinds.symbols.whole`) first runs on the symbols, since the lengths that it needs
+are often known. If not, the operations that it has appended are removed again.
 """
 
 from __future__ import annotations
@@ -11,106 +11,77 @@ from typing import Any
 
 from ..arrays import adapters
 from ..arrays.symbol import OpenShape, Symbol
-from ..core import symbols as _symbols
 from ..core.tensor import Tensor, raw
 from ..errors import PullbackError, SymbolError
+from ..kinds import symbols as _symbols
 from ..trees import flatten
 from . import spaces
-from .deferred_rules import Deferred
-from .operation import Hole
+from .deferred_rules import Deferred, put
 
 
 def whole(function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-    """The function of symbols: its operations, or, where they need unknown lengths, itself."""
-    found: list[Any] = []
-    held = _taken((args, keywords), found)
-    opened = any(isinstance(raw(v).shape, OpenShape) for v in found)
-    graph = _symbols.graph_of(*map(raw, found))
+    """The result of a function of symbols: of its operations, or of itself as one operation."""
+    held = _Held(function, *flatten((args, keywords)))
+    given = [raw(v) for v in held.tensors]
+    graph = _symbols.graph_of(*given)
     start = len(graph.operations)
     try:
         return function(*args, **keywords)
     except (TypeError, PullbackError) as error:
+        opened = any(isinstance(s.shape, OpenShape) for s in given)
         if not opened and not isinstance(error, SymbolError):
             raise
         graph.rewind(start)
-        return _one(function, held, found, error)
+        results, rebuild = _spaces(held, given, error)
+    cls = next((v._out for v in held.tensors if isinstance(v, Tensor)), None)
+    kind = spaces.kind_of(given, {})
+    return rebuild(Deferred(function.__name__, held, results)(held.tensors, kind, cls))
 
 
-def _taken(value: Any, found: list[Any]) -> Any:
-    """Arguments with holes in the place of symbols, which are added to `found`."""
-    if raw(value).__class__ is Symbol:
-        found.append(value)
-        return Hole(len(found) - 1, False)
-    if value.__class__ is tuple or value.__class__ is list:
-        return value.__class__([_taken(v, found) for v in value])
-    if value.__class__ is dict:
-        return {k: _taken(v, found) for k, v in value.items()}
-    return value
+class _Held:
+    """A function of the symbols among its arguments, with its other arguments fixed.
 
+    It returns a tuple of arrays, or of Tensors if it is called with some.
+    """
 
-def _given(held: Any, values: Sequence[Any]) -> Any:
-    """The arguments again, with values in their holes."""
-    if held.__class__ is Hole:
-        return values[held.position]
-    if held.__class__ is tuple or held.__class__ is list:
-        return held.__class__([_given(v, values) for v in held])
-    if held.__class__ is dict:
-        return {k: _given(v, values) for k, v in held.items()}
-    return held
+    def __init__(
+        self, function: Callable[..., Any], leaves: Sequence[Any], rebuild: Callable[..., Any]
+    ) -> None:
+        self.function, self.leaves, self.rebuild = function, leaves, rebuild
+        self.places = [i for i, v in enumerate(leaves) if raw(v).__class__ is Symbol]
+        self.tensors = [leaves[i] for i in self.places]
 
-
-class _Whole:
-    """A function of the arrays among its arguments, which answers with a tuple of arrays."""
-
-    def __init__(self, function: Callable[..., Any], held: Any) -> None:
-        self.function, self.held = function, held
-
-    def answer(self, values: Sequence[Any]) -> Any:
-        """What the function itself answers."""
-        args, keywords = _given(self.held, values)
+    def nested(self, values: Sequence[Any]) -> Any:
+        """The function's own result."""
+        args, keywords = self.rebuild(put(self.leaves, self.places, values))
         return self.function(*args, **keywords)
 
     def __call__(self, *values: Any) -> Any:
-        answers = flatten(self.answer(values))[0]
-        plain = not any(isinstance(v, Tensor) for v in values)  # what it holds may be Tensors
-        return tuple(map(raw, answers) if plain else answers)
+        results = flatten(self.nested(values))[0]
+        plain = not any(isinstance(v, Tensor) for v in values)  # fixed arguments may be Tensors
+        return tuple(map(raw, results) if plain else results)
 
 
-def _one(
-    function: Callable[..., Any], held: Any, found: list[Any], error: Exception
-) -> Any:
-    """The function as an operation of the graph."""
-    made = _Whole(function, held)
-    given, rebuild = _spaces(made, [raw(v) for v in found], error)
-    kind = spaces.kind_of([raw(v) for v in found], {})
-    cls = next((v._out for v in found if isinstance(v, Tensor)), None)
-    return rebuild(Deferred(function.__name__, made, given)(found, kind, cls))
+def _spaces(held: _Held, symbols: Sequence[Symbol], error: Exception) -> Any:
+    """Rank and dtype of each output, found by trials, and the function that nests the outputs.
 
-
-def _spaces(made: _Whole, symbols: Sequence[Symbol], error: Exception) -> Any:
-    """The number of axes and the dtype of each output, by trials, and how they are put together.
-
-    Lengths are not told: two trials may agree by chance. Raises what was raised at first where
-    every trial is refused, and `SymbolError` where the number of outputs is a matter of lengths.
+    Lengths stay unknown, since those of two trials may agree by chance. Raises the first error if
+    every trial fails, and `SymbolError` if the number of outputs depends on lengths.
     """
     try:
-        answers = spaces.trials(lambda g: made.answer(spaces.samples(symbols, g)), symbols)
+        trials = list(spaces.trials(
+            lambda guess: held.nested(spaces.samples(symbols, guess)), symbols
+        ))
     except Exception as refused:
         misuse = isinstance(error, PullbackError) and not isinstance(error, SymbolError)
         raise error if misuse else refused from None
-    parts, rebuild = flatten(answers[0])
-    counts = {len(flatten(a)[0]) for a in answers}
-    others = flatten(answers[-1])[0]
-    if len(counts) > 1:
+    results = [list(map(_array, flatten(trial)[0])) for trial in trials]
+    if len(set(map(len, results))) > 1:
         raise SymbolError(
-            f"`{made.function.__name__}`", "lengths that are known, as they say what it answers",
-            ", ".join(repr(s.shape) for s in symbols), "set_shape says what is known",
+            f"`{held.function.__name__}`", "known lengths, since they determine the outputs",
+            ", ".join(repr(s.shape) for s in symbols), "use set_shape",
         ) from error
-    sure = not any(spaces.is_rankless(s) for s in symbols)
-    return [
-        ((None,) * len(a.shape) if sure and len(a.shape) == len(b.shape) else None, a.dtype)
-        for a, b in zip(map(_array, parts), map(_array, others), strict=True)
-    ], rebuild
+    return spaces.common_spaces(results[0], results[-1], symbols), flatten(trials[0])[1]
 
 
 def _array(value: Any) -> Any:

@@ -1,41 +1,71 @@
-"""Shapes of what operations give, by rules: lengths may be unknown, and nothing is computed.
+"""Shapes of results while a graph is built, where lengths may be unknown.
 
-A rule takes the arguments of its operation, symbols among them, and answers with a shape (a list
-of them, for several outputs): None in it for a length that is not known, None for all of it. It
-refuses what cannot fit, in the operation's name. `TRY` says that a trial is to decide.
+A rule takes the name and the arguments of an operation, symbols among them, and returns the shape
+of the result (a list of shapes for several outputs). None in a shape is an unknown length; None
+instead of a shape is an unknown shape. A rule raises a `PullbackError` for shapes that can never
+fit, and `UndecidedError` where the operation itself has to decide (see `spaces.by_trial`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ..arrays.symbol import AnyShape, OpenShape, Symbol
+from ..arrays.symbol import AnyShape, OpenShape, Symbol, may_be
 from ..errors import ArgumentError, PositionError, ShapeError, SymbolError
 
-TRY: Final = object()
-RULES: dict[str, Callable[..., Any]] = {}
-"""Operation's name -> its rule."""
-SAME_DTYPE: set[str] = set()
-"""Operations that give what they are given first, in another shape: in the dtype of that."""
-LIKE: dict[str, tuple[str, int]] = {}
-"""Operation's name -> another one, of so many of its arguments, that gives the same dtype."""
-LEAST: dict[str, Callable[[Any], Any]] = {}
-"""Operation's name -> the attributes with which it is tried on small arrays, for its dtype."""
+
+class UndecidedError(Exception):
+    """A rule cannot tell the shape, or leaves an error message to the operation."""
 
 
-def rule(*names: str, same: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function the rule of operations; `same`: they keep the first argument's dtype."""
+class ShapeRule(NamedTuple):
+    """How the shape and the dtype of an operation's results are found.
 
-    def take(function: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            RULES[name] = function
-        if same:
-            SAME_DTYPE.update(names)
+    function     name, arguments and attributes of the operation -> shape, or list of shapes
+    rankless     the function accepts symbols of unknown rank; otherwise the result's is unknown too
+    same_dtype   the result has the dtype of the first argument
+    like         the result has the dtype of this operation on the first `count` arguments
+    trial        attributes that replace the given ones when the operation runs on small arrays
+    """
+
+    function: Callable[..., Any]
+    rankless: bool = False
+    same_dtype: bool = False
+    like: tuple[str, int] | None = None
+    trial: Mapping[str, Any] = {}
+
+
+RULES: dict[str, ShapeRule] = {}
+"""Name of an operation -> its shape rule."""
+
+
+def rule(*names: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a function as the shape rule of operations, with options of `ShapeRule`."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        RULES.update(dict.fromkeys(names, ShapeRule(function, **options)))
         return function
 
-    return take
+    return register
+
+
+def shapes(op: Any, args: Sequence[Any], attrs: Mapping[str, Any]) -> list[Any] | None:
+    """The shape of each output of an operation; None where no rule can tell."""
+    found = RULES.get(op.name)
+    if found is None:
+        return None
+    if not found.rankless and is_any(*args):
+        return [None] * len(op.outputs)
+    try:
+        shape = found.function(op.name, *args, **attrs)
+    except UndecidedError:
+        return None
+    return list(shape) if len(op.outputs) > 1 else [shape]
+
+
+# What rules use -----------------------------------------------------------------------------
 
 
 def is_integer(dtype: Any) -> bool:
@@ -46,9 +76,9 @@ def is_integer(dtype: Any) -> bool:
     return not (dtype.is_floating_point or dtype.is_complex)
 
 
-def is_any(*arrays: Any) -> bool:
-    """Whether one of some symbols is of unknown rank."""
-    return any(a.__class__ is Symbol and a.shape.__class__ is AnyShape for a in arrays)
+def is_any(*values: Any) -> bool:
+    """Whether one of some values is a symbol of unknown rank."""
+    return any(v.__class__ is Symbol and v.shape.__class__ is AnyShape for v in values)
 
 
 def shape_of(x: Any) -> tuple[int | None, ...]:
@@ -57,11 +87,16 @@ def shape_of(x: Any) -> tuple[int | None, ...]:
 
 
 def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
-    """Axes counted from the front; all for None. Raises `PositionError`, `ArgumentError`."""
+    """Axes as non-negative numbers; None means all axes.
+
+    Raises `PositionError` for an axis out of range, `ArgumentError` for a repeated one.
+    """
     axes = range(rank) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     for a in axes:
         if not -rank <= a < rank:
-            raise PositionError(f"argument `axis` of `{who}`", f"an axis of {rank}", str(a))
+            raise PositionError(
+                f"argument `axis` of `{who}`", f"an axis in [-{rank}, {rank})", str(a)
+            )
     found = tuple([a % rank for a in axes])
     if len(set(found)) != len(found):
         raise ArgumentError(f"argument `axis` of `{who}`", "each axis once", str(axis))
@@ -74,156 +109,153 @@ def is_plain(value: Any) -> bool:
     return not any(p.__class__ is Symbol or isinstance(p, OpenShape) for p in (value, *parts))
 
 
-def merged(shapes: Sequence[Any], who: str) -> tuple[int | None, ...]:
-    """Shapes that are to be equal as one that says all that is known.
+def broadcast(
+    given: Sequence[tuple[int | None, ...]], who: str = "broadcasting"
+) -> tuple[int | None, ...]:
+    """The shape that shapes with unknown lengths broadcast to.
 
-    Raises `ShapeError` where they are not.
+    Raises `ShapeError` where known lengths do not fit.
+
+    >>> broadcast([(None, 3), (5, 1), (None, 1, 1)])
+    (None, 5, 3)
     """
-    ranks = {len(s) for s in shapes}
-    columns = list(zip(*shapes, strict=True)) if len(ranks) == 1 else []
-    if len(ranks) > 1 or any(len(set(c) - {None}) > 1 for c in columns):
-        raise ShapeError(f"`{who}`", "equal shapes", " and ".join(str(list(s)) for s in shapes))
-    return tuple([next((n for n in c if n is not None), None) for c in columns])
+    found: list[int | None] = []
+    for axis in range(-max(map(len, given)), 0):
+        lengths = {s[axis] for s in given if len(s) >= -axis} - {1}
+        known = lengths - {None}
+        if len(known) > 1:
+            raise unfit(who, "shapes that broadcast", given)
+        found.append(known.pop() if known else None if lengths else 1)
+    return tuple(found)
+
+
+def merged(given: Sequence[Any], who: str) -> tuple[int | None, ...]:
+    """All that is known of shapes that must be equal.
+
+    Raises `ShapeError` where they cannot be.
+    """
+    if not all(may_be(a, b) for i, a in enumerate(given) for b in given[:i]):
+        raise unfit(who, "equal shapes", given)
+    return tuple([next((n for n in c if n is not None), None) for c in zip(*given, strict=True)])
+
+
+def unfit(who: str, expected: str, given: Sequence[Any]) -> ShapeError:
+    """The error for shapes that do not fit each other."""
+    return ShapeError(f"`{who}`", expected, " and ".join(str(list(s)) for s in given))
+
+
+def changed(
+    x: Symbol, axis: int, length: Callable[[int], int | None], who: str
+) -> tuple[int | None, ...]:
+    """The shape of a symbol with a function of the length on one axis, if that is known."""
+    own = list(x.shape)
+    (axis,) = axes_of(axis, len(own), who)
+    own[axis] = None if own[axis] is None else length(own[axis])
+    return tuple(own)
+
+
+def size_of(shape: Any) -> int | None:
+    """The number of entries of a shape, or None where a length is unknown."""
+    if isinstance(shape, AnyShape) or None in tuple(shape):
+        return None
+    return math.prod(shape)
 
 
 # The same shape -----------------------------------------------------------------------------
 
 
-@rule("empty_like", "full_like", "ones_like", "zeros_like", "astype", "isin")
-def first(x: Any, *args: Any, **attrs: Any) -> Any:
-    """The first argument's."""
+def same(who: str, x: Any, /, *args: Any, axis: Any = None, **attrs: Any) -> Any:
+    """The shape of the first argument."""
+    if axis is not None and is_plain(axis) and not is_any(x):
+        axes_of(axis, len(x.shape), who)
     return x.shape if x.__class__ is Symbol else ()
 
 
-rule("to_device", "clip_gradient", "put_view", same=True)(first)
-rule("normalise")(first)
+def second(who: str, x: Any, y: Any, /, *args: Any, **attrs: Any) -> Any:
+    """The shape of the second argument."""
+    return same(who, y)
 
 
-def _along(name: str) -> Callable[..., Any]:
-    def shape(x: Symbol, *args: Any, axis: Any = None, **attrs: Any) -> Any:
-        if is_plain(axis) and not is_any(x):
-            axes_of(axis, len(x.shape), name)
-        return x.shape
-
-    return shape
-
-
-for _name in ("flip", "roll", "sort"):
-    rule(_name, same=True)(_along(_name))
-for _name in ("softmax", "log_softmax", "argsort", "cross_entropy_slope"):
-    rule(_name)(_along(_name))
-
-
-@rule("tril", "triu", same=True)
-def matrices(x: Symbol, *args: Any, **attrs: Any) -> Any:
-    """The first argument's, if it is one of matrices."""
-    return TRY if not is_any(x) and len(x.shape) < 2 else x.shape
-
-
-@rule("cholesky", "inv", "expm", "adjugate", "adjugate_along")
-def square_matrices(x: Symbol, *args: Any, **attrs: Any) -> Any:
-    """The first argument's, if it is one of square matrices."""
-    return x.shape if are_square(x) else TRY
-
-
-def are_square(x: Symbol) -> bool:
-    """Whether a symbol may be one of square matrices; if not, its kernel words the error."""
-    if is_any(x):
-        return True
-    own = tuple(x.shape)
-    return len(own) > 1 and (None in own[-2:] or own[-1] == own[-2])
+rule("to_device", "clip_gradient", "put_view", "flip", "roll", "sort", rankless=True,
+     same_dtype=True)(same)
+rule("empty_like", "full_like", "ones_like", "zeros_like", "astype", "isin", "normalise",
+     "softmax", "log_softmax", "argsort", "fftn", "ifftn", rankless=True)(same)
+rule("cross_entropy_slope", rankless=True, like=("mean", 1))(same)
+rule("searchsorted", rankless=True)(second)
+rule("max_pool_scatter", rankless=True, same_dtype=True)(second)
 
 
 # Reductions ---------------------------------------------------------------------------------
 
 
-def _reduction(name: str) -> Callable[..., Any]:
-    def shape(x: Symbol, /, *, axis: Any = None, keepdims: bool = False, **attrs: Any) -> Any:
-        if not is_plain(axis):
-            return TRY
-        if is_any(x):
-            return () if axis is None and not keepdims else None
-        own = tuple(x.shape)
-        gone = axes_of(axis, len(own), name)
-        if keepdims:
-            return tuple([1 if i in gone else n for i, n in enumerate(own)])
-        return tuple([n for i, n in enumerate(own) if i not in gone])
-
-    return shape
-
-
-for _name in (
-    "sum", "mean", "max", "min", "prod", "var", "std", "all", "any", "count_nonzero", "logsumexp",
-    "argmax", "argmin", "vector_norm",
-):
-    RULES[_name] = _reduction(_name)
+@rule("sum", "mean", "max", "min", "prod", "var", "std", "all", "any", "count_nonzero",
+      "logsumexp", "argmax", "argmin", "vector_norm", rankless=True)
+def reduced(
+    who: str, x: Symbol, /, *, axis: Any = None, keepdims: bool = False, **attrs: Any
+) -> Any:
+    """The shape without the axes, or with length 1 on them."""
+    if not is_plain(axis):
+        raise UndecidedError
+    if is_any(x):
+        return () if axis is None and not keepdims else None
+    own = tuple(x.shape)
+    gone = axes_of(axis, len(own), who)
+    if keepdims:
+        return tuple([1 if i in gone else n for i, n in enumerate(own)])
+    return tuple([n for i, n in enumerate(own) if i not in gone])
 
 
-@rule("cumulative_sum", "cumulative_prod")
-def cumulative(x: Symbol, /, *, axis: Any = None, include_initial: bool = False, **a: Any) -> Any:
-    """The argument's, one longer with the initial value."""
+@rule("cumulative_sum", "cumulative_prod", rankless=True)
+def cumulative(
+    who: str, x: Symbol, /, *, axis: Any = None, include_initial: bool = False, **attrs: Any
+) -> Any:
+    """The argument's shape; one longer with the initial value."""
     if is_any(x):
         return None if include_initial else x.shape
-    own = list(x.shape)
-    if axis is None and len(own) != 1:
-        return TRY  # an error, which the kernel words
-    (axis,) = axes_of(0 if axis is None else axis, len(own), "cumulative_sum")
-    own[axis] = None if own[axis] is None else own[axis] + 1
-    return tuple(own) if include_initial else x.shape
+    if axis is None and len(x.shape) != 1:
+        raise UndecidedError
+    longer = changed(x, axis or 0, lambda n: n + 1, who)
+    return longer if include_initial else x.shape
 
 
-@rule("cross_entropy")
-def cross_entropy(x: Symbol, t: Any, /, *, axis: int, reduction: str, **attrs: Any) -> Any:
+@rule("cross_entropy", rankless=True, like=("mean", 1))
+def cross_entropy(
+    who: str, x: Symbol, t: Any, /, *, axis: int, reduction: str, **attrs: Any
+) -> Any:
     """A number, or the shape without the axis of the classes."""
-    less = RULES["sum"](x, axis=axis)
+    less = reduced(who, x, axis=axis)
     fits = less if is_integer(t.dtype) else x.shape
-    if not is_any(x, t) and None not in (*x.shape, *t.shape) and tuple(t.shape) != tuple(fits):
-        return TRY  # an error, which the kernel words
+    if not is_any(x, t) and not may_be(tuple(fits), tuple(t.shape)):
+        raise UndecidedError
     return less if reduction == "none" else ()
-
-
-LIKE["cross_entropy"] = LIKE["cross_entropy_slope"] = ("mean", 1)
 
 
 # Other shapes -------------------------------------------------------------------------------
 
 
-@rule("reshape", same=True)
-def reshape(x: Symbol, /, *, shape: Any, **attrs: Any) -> Any:
-    """The shape asked for, with its -1 where that can be told."""
-    from .spaces import size_of
+@rule("shape", rankless=True)
+def shape(who: str, x: Any, /) -> Any:
+    """A vector with one entry per axis."""
+    return (None,) if is_any(x) else (len(shape_of(x)),)
 
+
+@rule("scatter", "scatter_view", rankless=True, same_dtype=True)
+def requested(who: str, x: Any, /, *, shape: Any, **attrs: Any) -> Any:
+    """The shape that an attribute asks for."""
     if shape.__class__ is Symbol:
         if shape.operation.value is None:
-            return of_length(shape)
+            known = not is_any(shape) and len(shape.shape) == 1 and shape.shape[0] is not None
+            return (None,) * shape.shape[0] if known else None
         shape = shape.operation.value
     if isinstance(shape, OpenShape):
         return shape
-    wanted = [entry(n) for n in (shape if hasattr(shape, "__iter__") else (shape,))]
-    total = size_of(x.shape)
-    rest = math.prod([n for n in wanted if n is not None and n != -1])
-    if None in wanted or (total is None and -1 in wanted):
-        return tuple([None if n == -1 else n for n in wanted])
-    if total is None:
-        return tuple(wanted)
-    if -1 in wanted and wanted.count(-1) == 1 and rest and total % rest == 0:
-        return tuple([total // rest if n == -1 else n for n in wanted])
-    if -1 in wanted or rest != total:
-        raise ShapeError("`reshape`", f"{total} entries, as of {list(x.shape)}", f"{wanted}")
-    return tuple(wanted)
+    return tuple(map(_length, shape if hasattr(shape, "__iter__") else (shape,)))
 
 
-def of_length(shape: Symbol) -> Any:
-    """What a shape that is computed is known to be: its number of axes, if that."""
-    if is_any(shape) or len(shape.shape) != 1 or shape.shape[0] is None:
-        return None
-    return (None,) * shape.shape[0]
+def _length(n: Any) -> int | None:
+    """A length in a requested shape; None for a symbol that is no constant.
 
-
-def entry(n: Any) -> int | None:
-    """A length in a shape: known, or that of a symbol that is no constant.
-
-    Raises `SymbolError` for None, which says nothing to the operation when it runs.
+    Raises `SymbolError` for None, which has no meaning when the operation runs.
     """
     if n is None:
         raise SymbolError(
@@ -235,134 +267,104 @@ def entry(n: Any) -> int | None:
     return int(n)
 
 
-@rule("broadcast_to", same=True)
-def broadcast_to(x: Symbol, /, *, shape: Any, **attrs: Any) -> Any:
-    """The shape asked for, if the argument's fits."""
-    wanted = to_shape(x, shape=shape)
-    if wanted is None or is_any(x) or wanted.__class__ is AnyShape:
+@rule("reshape", rankless=True, same_dtype=True)
+def reshape(who: str, x: Symbol, /, *, shape: Any, **attrs: Any) -> Any:
+    """The requested shape, with the length for its -1 where it is known."""
+    wanted = requested(who, x, shape=shape)
+    if wanted is None or isinstance(wanted, OpenShape):
         return wanted
-    own, whole = tuple(x.shape), tuple(wanted)
-    pairs = zip(reversed(own), reversed(whole), strict=False)
-    if len(own) > len(whole) or any(n not in (m, 1, None) and m is not None for n, m in pairs):
-        raise ShapeError("`broadcast_to`", f"a shape that broadcasts to {list(whole)}", f"{own}")
+    total = size_of(x.shape)
+    if total is None or None in wanted:
+        return tuple([None if n == -1 else n for n in wanted])
+    rest = math.prod([n for n in wanted if n != -1])
+    if wanted.count(-1) == 1 and rest and total % rest == 0:
+        return tuple([total // rest if n == -1 else n for n in wanted])
+    if -1 in wanted or rest != total:
+        raise ShapeError(f"`{who}`", f"{total} entries, as of {list(x.shape)}", f"{list(wanted)}")
     return wanted
 
 
-@rule("scatter", "scatter_view", same=True)
-def to_shape(x: Symbol, /, *, shape: Any, **attrs: Any) -> Any:
-    """The shape asked for."""
-    if isinstance(shape, OpenShape):
-        return shape
-    if shape.__class__ is Symbol:
-        known = shape.operation.value
-        return of_length(shape) if known is None else tuple(map(int, known))
-    return tuple(map(entry, shape if hasattr(shape, "__iter__") else (shape,)))
+@rule("broadcast_to", rankless=True, same_dtype=True)
+def broadcast_to(who: str, x: Any, /, *, shape: Any, **attrs: Any) -> Any:
+    """The requested shape, if the argument broadcasts to it."""
+    wanted = requested(who, x, shape=shape)
+    if wanted is None or is_any(x) or wanted.__class__ is AnyShape:
+        return wanted
+    own, whole = shape_of(x), tuple(wanted)
+    pairs = zip(reversed(own), reversed(whole), strict=False)
+    if len(own) > len(whole) or any(n not in (m, 1, None) and m is not None for n, m in pairs):
+        raise ShapeError(f"`{who}`", f"a shape that broadcasts to {list(whole)}", f"{list(own)}")
+    return wanted
 
 
-@rule("shape")
-def shape(x: Any, /) -> Any:
-    """A vector with an entry for each axis."""
-    return (None,) if is_any(x) else (len(shape_of(x)),)
-
-
-@rule("expand_dims", same=True)
-def expand_dims(x: Symbol, /, *, axis: Any) -> Any:
-    """Axes of length 1 put in."""
-    if is_any(x):
-        return None
-    places = (axis,) if isinstance(axis, int) else tuple(axis)
-    rank = len(x.shape) + len(places)
-    new = axes_of(places, rank, "expand_dims")
+@rule("expand_dims", same_dtype=True)
+def expand_dims(who: str, x: Symbol, /, *, axis: Any) -> Any:
+    """Length 1 at the new axes."""
+    rank = len(x.shape) + (1 if isinstance(axis, int) else len(axis))
+    new = axes_of(axis, rank, who)
     own = iter(x.shape)
     return tuple([1 if i in new else next(own) for i in range(rank)])
 
 
-@rule("squeeze", same=True)
-def squeeze(x: Symbol, /, *, axis: Any) -> Any:
-    """Axes taken out, which must be of length 1 where that is known."""
-    if is_any(x):
-        return None
-    gone = axes_of(axis, len(x.shape), "squeeze")
+@rule("squeeze", same_dtype=True)
+def squeeze(who: str, x: Symbol, /, *, axis: Any) -> Any:
+    """The shape without axes, whose lengths must be 1."""
+    gone = axes_of(axis, len(x.shape), who)
     if any(x.shape[a] not in (1, None) for a in gone):
-        raise ShapeError("`squeeze`", "axes of length 1", f"axis {axis} of shape {list(x.shape)}")
+        raise ShapeError(f"`{who}`", "axes of length 1", f"axis {axis} of shape {list(x.shape)}")
     return tuple([n for i, n in enumerate(x.shape) if i not in gone])
 
 
-@rule("permute_dims", same=True)
-def permute_dims(x: Symbol, /, *, axes: Any) -> Any:
+@rule("permute_dims", rankless=True, same_dtype=True)
+def permute_dims(who: str, x: Symbol, /, *, axes: Any) -> Any:
     """The lengths in another order."""
-    if is_any(x):
-        return (None,) * len(axes)
-    own = tuple(x.shape)
-    order = axes_of(tuple(axes), len(own), "permute_dims")
+    own = (None,) * len(axes) if is_any(x) else tuple(x.shape)
+    order = axes_of(tuple(axes), len(own), who)
     if len(order) != len(own):
-        raise ShapeError("`permute_dims`", f"each of {len(own)} axes once", f"{tuple(axes)}")
+        raise ShapeError(f"`{who}`", f"each of {len(own)} axes once", f"{tuple(axes)}")
     return tuple([own[a] for a in order])
 
 
-@rule("matrix_transpose", same=True)
-def matrix_transpose(x: Symbol, /) -> Any:
-    """The last two lengths exchanged."""
-    if is_any(x):
-        return None
-    own = tuple(x.shape)
-    return TRY if len(own) < 2 else (*own[:-2], own[-1], own[-2])
+@rule("tile", same_dtype=True)
+def tile(who: str, x: Symbol, /, *, repetitions: Any) -> Any:
+    """Each length times its repetitions, both padded with 1 in front."""
+    rank = max(len(x.shape), len(repetitions))
+    own, times = ((*(1,) * (rank - len(s)), *s) for s in (x.shape, repetitions))
+    return tuple([None if n is None else n * k for n, k in zip(own, times, strict=True)])
 
 
-@rule("tile", same=True)
-def tile(x: Symbol, /, *, repetitions: Any) -> Any:
-    """Each length so many times."""
-    if is_any(x):
-        return None
-    own, times = tuple(x.shape), tuple(repetitions)
-    rank = max(len(own), len(times))
-    pairs = zip((1,) * (rank - len(own)) + own, (1,) * (rank - len(times)) + times, strict=True)
-    return tuple([None if n is None else n * k for n, k in pairs])
-
-
-@rule("repeat", same=True)
-def repeat(x: Symbol, /, *, repeats: int, axis: Any = None) -> Any:
-    """One length so many times."""
-    from .spaces import size_of
-
+@rule("repeat", rankless=True, same_dtype=True)
+def repeat(who: str, x: Symbol, /, *, repeats: int, axis: Any = None) -> Any:
+    """One length times the repeats; a vector where no axis is named."""
     if axis is None:
         total = size_of(x.shape)
         return (None if total is None else total * repeats,)
-    if is_any(x):
-        return None
-    own = list(x.shape)
-    (axis,) = axes_of(axis, len(own), "repeat")
-    own[axis] = None if own[axis] is None else own[axis] * repeats
-    return tuple(own)
+    return None if is_any(x) else changed(x, axis, lambda n: n * repeats, who)
 
 
-@rule("concat")
-def concat(*arrays: Symbol, axis: int, **attrs: Any) -> Any:
+@rule("pad", rankless=True, same_dtype=True)
+def pad(who: str, x: Symbol, /, *, widths: Any, **attrs: Any) -> Any:
+    """Each length plus its padding."""
+    own = (None,) * len(widths) if is_any(x) else x.shape
+    return tuple([None if n is None else n + sum(w) for n, w in zip(own, widths, strict=True)])
+
+
+@rule("concat", rankless=True)
+def concat(who: str, /, *arrays: Any, axis: int, **attrs: Any) -> Any:
     """The sum of the lengths along an axis."""
-    if all(map(is_any, arrays)):
+    known = [shape_of(a) for a in arrays if not is_any(a)]
+    if not known:
         return None
-    shapes = [shape_of(a) for a in arrays if not is_any(a)]
-    parts = [s[axis] for s in shapes]
-    known = [n for n in parts if n is not None]
-    whole = None if len(known) < len(arrays) else sum(known)
-    return merged([(*s[:axis], whole, *s[axis + 1 :]) for s in shapes], "concat")
+    lengths = [s[axis] for s in known]
+    whole = None if None in lengths or len(known) < len(arrays) else sum(lengths)  # type: ignore[arg-type]
+    return merged([(*s[:axis], whole, *s[axis + 1 :]) for s in known], who)
 
 
-@rule("stack")
-def stack(*arrays: Symbol, axis: int) -> Any:
-    """A new axis as long as there are arrays."""
-    if all(map(is_any, arrays)):
+@rule("stack", rankless=True)
+def stack(who: str, /, *arrays: Any, axis: int) -> Any:
+    """A new axis with one entry per array."""
+    known = [shape_of(a) for a in arrays if not is_any(a)]
+    if not known:
         return None
-    own = merged([shape_of(a) for a in arrays if not is_any(a)], "stack")
+    own = merged(known, who)
     return (*own[:axis], len(arrays), *own[axis:])
-
-
-@rule("pad", same=True)
-def pad(x: Symbol, /, *, widths: Any, **attrs: Any) -> Any:
-    """Each length and what is put around it."""
-    if is_any(x):
-        return (None,) * len(widths)
-    return tuple([
-        None if n is None else n + before + after
-        for n, (before, after) in zip(x.shape, widths, strict=True)
-    ])

@@ -1,4 +1,4 @@
-"""Shapes of what is read from arrays: indices, positions, windows."""
+"""Shapes of what is read from arrays: by indices, at positions, in windows."""
 
 from __future__ import annotations
 
@@ -6,51 +6,57 @@ from typing import Any
 
 import numpy
 
-from ..arrays.symbol import AnyShape, Symbol
+from ..arrays.symbol import Symbol, may_be
 from ..errors import PositionError
-from .shape_rules import LIKE, RULES, TRY, axes_of, is_any, rule, shape_of
-from .spaces import broadcast
+from .shape_rules import (
+    UndecidedError,
+    axes_of,
+    broadcast,
+    is_any,
+    rule,
+    shape_of,
+    shapes,
+)
 
 
-@rule("getitem", "take_last", same=True)
-def getitem(x: Symbol, /, *, index: Any) -> Any:
-    """What an index leaves: of each part of it its own, and of the axes it does not name."""
-    if is_any(x):
-        return None
+@rule("getitem", "take_last", same_dtype=True)
+def getitem(who: str, x: Symbol, /, *, index: Any) -> Any:
+    """One entry per axis that slices keep; the broadcast shape of positions replaces theirs.
+
+    It stands where the positions stand if they are adjacent, else in front.
+    """
     parts = index if index.__class__ is tuple else (index,)
-    if any(is_any(p) for p in parts):
+    if is_any(*parts):
         return None
-    own = tuple(x.shape)
-    used = sum(map(_uses, parts))
-    if used > len(own):
-        raise PositionError(
-            "`getitem`", f"an index for {len(own)} axes", f"one for {used}: {index!r}"
-        )
-    rest = len(own) - used
+    own, out = shape_of(x), list[int | None]()
+    rest = len(own) - sum(map(_axes_used, parts))
+    if rest < 0:
+        raise PositionError(f"`{who}`", f"an index for {len(own)} axes", f"{index!r}")
     if not any(p is Ellipsis for p in parts):
         parts = (*parts, Ellipsis)
-    return _Reader(own, rest).read(parts)
+    positions: dict[int, tuple[int | None, ...]] = {}  # place in the index -> shape
+    front = 0  # how many axes of the result come before the positions
+    for place, part in enumerate(parts):
+        used = rest if part is Ellipsis else _axes_used(part)
+        here, own = own[:used], own[used:]
+        if part is None:
+            out.append(1)
+        elif part is Ellipsis:
+            out += here
+        elif isinstance(part, slice):
+            out.append(_cut(here[0], part))
+        else:
+            front = front if positions else len(out)
+            positions[place] = _positions(part, here, who)
+    if not positions:
+        return tuple(out)
+    if max(positions) - min(positions) >= len(positions):
+        front = 0
+    return (*out[:front], *broadcast(list(positions.values()), who), *out[front:])
 
 
-@rule("set_at", "add_at", same=True)
-def set_at(x: Symbol, value: Any, /, *, index: Any) -> Any:
-    """The first argument's, if the value fits what the index leaves of it."""
-    if is_any(x, value):
-        return x.shape
-    region, own = getitem(x, index=index), shape_of(value)
-    while region is not None and len(own) > len(region) and own[0] == 1:
-        own = own[1:]  # axes of length 1 that the region has not
-    if region is not None:
-        if len(own) > len(region):
-            return x.shape if None in own else TRY
-        both = broadcast([own, region], "set_at")
-        if any(n != m and None not in (n, m) for n, m in zip(both, region, strict=True)):
-            return TRY
-    return x.shape
-
-
-def _uses(part: Any) -> int:
-    """How many axes a part of an index names."""
+def _axes_used(part: Any) -> int:
+    """The number of axes that a part of an index reads."""
     if part is None or part is Ellipsis or isinstance(part, bool):
         return 0
     return len(part.shape) if _is_mask(part) else 1
@@ -60,184 +66,117 @@ def _is_mask(part: Any) -> bool:
     return hasattr(part, "dtype") and "bool" in str(part.dtype)
 
 
-class _Reader:
-    """Goes along the axes of a shape with the parts of an index."""
-
-    def __init__(self, own: tuple[int | None, ...], rest: int) -> None:
-        self.own, self.rest = own, rest
-        self.at = 0
-        self.out: list[int | None] = []
-        self.arrays: list[tuple[int | None, ...]] = []  # the shapes of the positions
-        self.places: list[int] = []  # where in the index they stand
-        self.front = 0  # where in the result they come
-
-    def read(self, parts: Any) -> tuple[int | None, ...]:
-        """The shape."""
-        for number, part in enumerate(parts):
-            if part is None:
-                self.out.append(1)
-            elif part is Ellipsis:
-                self.out += self.own[self.at : self.at + self.rest]
-                self.at += self.rest
-            elif isinstance(part, slice):
-                self.out.append(_cut(self.own[self.at], part))
-                self.at += 1
-            else:
-                self._position(part, number)
-        if not any(self.arrays) and not any(map(_has_axes, parts)):
-            return tuple(self.out)
-        lengths = broadcast(self.arrays, "getitem")
-        apart = any(b - a > 1 for a, b in zip(self.places, self.places[1:], strict=False))
-        place = 0 if apart else self.front
-        return (*self.out[:place], *lengths, *self.out[place:])
-
-    def _position(self, part: Any, number: int) -> None:
-        if not self.places:
-            self.front = len(self.out)
-        self.places.append(number)
-        if isinstance(part, bool):
-            self.arrays.append((int(part),))
-        elif _is_mask(part):
-            self._check_mask(part)
-            self.arrays.append((_count(part),))
-            self.at += len(part.shape)
-        else:
-            if isinstance(part, int):
-                _check(part, self.own[self.at], self.at)
-            self.arrays.append(tuple(getattr(part, "shape", ())))
-            self.at += 1
-
-    def _check_mask(self, part: Any) -> None:
-        own = self.own[self.at : self.at + len(part.shape)]
-        pairs = zip(own, part.shape, strict=True)
-        if any(n != m and None not in (n, m) for n, m in pairs):
-            raise PositionError(
-                "`getitem`", f"an index that fits shape {list(self.own)}",
-                f"a mask of shape {list(part.shape)}",
-            )
-
-
-def _has_axes(part: Any) -> bool:
-    """Whether a part makes an axis of its own, be it one of a single entry."""
-    return isinstance(part, bool) or _is_mask(part)
-
-
-def _count(mask: Any) -> int | None:
-    """How many entries a mask takes."""
-    value = mask.operation.value if mask.__class__ is Symbol else mask
-    return None if value is None else int(numpy.count_nonzero(numpy.asarray(value)))
-
-
-def _check(position: int, length: int | None, axis: int) -> None:
-    if length is not None and not -length <= position < length:
-        raise PositionError(
-            "`getitem`", f"a position below {length} on axis {axis}", str(position)
-        )
-
-
 def _cut(length: int | None, part: slice) -> int | None:
-    """How many entries a slice takes."""
+    """The number of entries in a slice."""
     bounds = (part.start, part.stop, part.step)
+    if all(b is None for b in bounds):
+        return length
     if length is None or any(b is not None and not isinstance(b, int) for b in bounds):
         return None
     return len(range(*part.indices(length)))
 
 
-@rule("take", same=True)
-def take(x: Symbol, indices: Any, /, *, axis: Any = None) -> Any:
-    """The positions' shape in the place of an axis."""
-    if is_any(x, indices) or not hasattr(indices, "shape"):
-        return None if is_any(x, indices) else TRY
-    own = tuple(x.shape)
-    (axis,) = axes_of(0 if axis is None else axis, len(own), "take")
+def _positions(part: Any, lengths: Any, who: str) -> tuple[int | None, ...]:
+    """The shape of positions on axes of some lengths; a mask has as many as entries are True."""
+    if isinstance(part, bool):
+        return (int(part),)
+    if _is_mask(part):
+        if not may_be(lengths, tuple(part.shape)):
+            raise PositionError(f"`{who}`", f"a mask of shape {list(lengths)}",
+                                f"one of shape {list(part.shape)}")
+        mask = part.operation.value if part.__class__ is Symbol else part
+        return (None if mask is None else int(numpy.count_nonzero(numpy.asarray(mask))),)
+    (length,) = lengths
+    if isinstance(part, int) and length is not None and not -length <= part < length:
+        raise PositionError(f"`{who}`", f"an index in [-{length}, {length})", str(part))
+    return tuple(getattr(part, "shape", ()))
+
+
+@rule("set_at", "add_at", rankless=True, same_dtype=True)
+def set_at(who: str, x: Symbol, value: Any, /, *, index: Any) -> Any:
+    """The shape of the first argument, if the value broadcasts to the indexed part."""
+    if is_any(x, value) or (region := getitem(who, x, index=index)) is None:
+        return x.shape
+    own = shape_of(value)
+    while len(own) > len(region) and own[0] in (1, None):
+        own = own[1:]
+    if len(own) > len(region) or not may_be(broadcast([own, region], who), region):
+        raise UndecidedError
+    return x.shape
+
+
+@rule("take", same_dtype=True)
+def take(who: str, x: Symbol, indices: Any, /, *, axis: Any = None) -> Any:
+    """The shape of the indices in place of an axis."""
+    if not hasattr(indices, "shape"):
+        raise UndecidedError
+    own = shape_of(x)
+    (axis,) = axes_of(axis or 0, len(own), who)
     return (*own[:axis], *indices.shape, *own[axis + 1 :])
 
 
-@rule("searchsorted")
-def searchsorted(x1: Any, x2: Any, /, **attrs: Any) -> Any:
-    """As many as there are to find."""
-    return x2.shape if x2.__class__ is Symbol else ()
-
-
-
-@rule("take_view", same=True)
-def take_view(x: Symbol, /, *, steps: Any) -> Any:
-    """What the steps make of it, one after the other."""
+@rule("take_view", same_dtype=True)
+def take_view(who: str, x: Symbol, /, *, steps: Any) -> Any:
+    """The shape after the steps, one after the other."""
     for step, attrs in steps:
-        shape = RULES[step.name](x, **{k: v for k, v in attrs.items() if k != "copy"})
-        if shape is TRY:
-            return TRY
-        x = Symbol(x.operation, x.index, x.kind, shape, x.dtype)
+        found = shapes(step, (x,), attrs)
+        if found is None:
+            raise UndecidedError
+        x = Symbol(x.operation, x.index, x.kind, found[0], x.dtype)
     return None if is_any(x) else tuple(x.shape)
 
 
 # Windows ------------------------------------------------------------------------------------
 
 
-def _many(windows: Any, sizes: Any) -> tuple[int | None, ...]:
-    """How many windows lie on each axis."""
-    known = windows.outs(tuple([1 if n is None else n for n in sizes]))
-    return tuple([None if n is None else m for n, m in zip(sizes, known, strict=True)])
+def _counts(windows: Any, x: Symbol) -> tuple[int | None, ...]:
+    """The number of windows on each axis after examples and channels."""
+    sizes = tuple(x.shape)[2:]
+    counts = windows.outs(tuple([1 if n is None else n for n in sizes]))
+    return tuple([None if n is None else m for n, m in zip(sizes, counts, strict=True)])
 
 
-@rule("convolution")
-def convolution(x: Symbol, w: Symbol, /, *, windows: Any, groups: int) -> Any:
+def _sizes(sizes: Any) -> tuple[int | None, ...]:
+    return tuple([n if isinstance(n, int) else None for n in sizes])
+
+
+@rule("convolution", like=("multiply", 2))
+def convolution(who: str, x: Symbol, w: Symbol, /, *, windows: Any, groups: int) -> Any:
     """Examples, the channels of the weights, and windows."""
-    if is_any(x):
-        return None
-    channels = None if is_any(w) else w.shape[0]
-    return (x.shape[0], channels, *_many(windows, tuple(x.shape)[2:]))
+    return (x.shape[0], w.shape[0], *_counts(windows, x))
 
 
-@rule("convolution_input_adjoint")
+@rule("convolution_input_adjoint", like=("multiply", 2))
 def convolution_input_adjoint(
-    y: Symbol, w: Symbol, /, *, windows: Any, sizes: Any, groups: int
+    who: str, y: Symbol, w: Symbol, /, *, windows: Any, sizes: Any, groups: int
 ) -> Any:
-    """Examples, the channels that the weights read, and the sizes asked for."""
-    if is_any(y, w):
-        return None
+    """Examples, the channels that the weights read, and the requested sizes."""
     channels = None if w.shape[1] is None else w.shape[1] * groups
-    return (y.shape[0], channels, *map(_size, sizes))
+    return (y.shape[0], channels, *_sizes(sizes))
 
 
-def _size(n: Any) -> int | None:
-    return n if isinstance(n, int) else None
-
-
-@rule("convolution_weight_adjoint")
+@rule("convolution_weight_adjoint", like=("multiply", 2))
 def convolution_weight_adjoint(
-    y: Symbol, x: Symbol, /, *, windows: Any, groups: int
+    who: str, y: Symbol, x: Symbol, /, *, windows: Any, groups: int
 ) -> Any:
-    """The channels of both, and the windows' lengths."""
-    if is_any(y, x):
-        return None
+    """The channels of both, and the lengths of a window."""
     channels = None if x.shape[1] is None else x.shape[1] // groups
     return (y.shape[1], channels, *windows.lengths)
 
 
-@rule("max_pool", "sum_pool", same=True)
-def pool(x: Symbol, /, *, windows: Any) -> Any:
+@rule("max_pool", "sum_pool", same_dtype=True)
+def pool(who: str, x: Symbol, /, *, windows: Any) -> Any:
     """Examples, channels, and windows."""
-    return None if is_any(x) else (*tuple(x.shape)[:2], *_many(windows, tuple(x.shape)[2:]))
+    return (*tuple(x.shape)[:2], *_counts(windows, x))
 
 
-@rule("sum_pool_adjoint", same=True)
-def sum_pool_adjoint(y: Symbol, /, *, windows: Any, sizes: Any) -> Any:
-    """Examples, channels, and the sizes asked for."""
-    return None if is_any(y) else (*tuple(y.shape)[:2], *map(_size, sizes))
+@rule("sum_pool_adjoint", same_dtype=True)
+def sum_pool_adjoint(who: str, y: Symbol, /, *, windows: Any, sizes: Any) -> Any:
+    """Examples, channels, and the requested sizes."""
+    return (*tuple(y.shape)[:2], *_sizes(sizes))
 
 
-@rule("max_pool_scatter", same=True)
-def max_pool_scatter(y: Symbol, x: Symbol, largest: Any, /, **attrs: Any) -> Any:
-    """That of what was pooled."""
-    return x.shape
-
-
-@rule("max_pool_gather", same=True)
-def max_pool_gather(y: Symbol, x: Symbol, largest: Symbol, /, **attrs: Any) -> Any:
-    """That of what pooling gave."""
-    return largest.shape if isinstance(largest.shape, AnyShape) else tuple(largest.shape)
-
-
-for _name in ("convolution", "convolution_input_adjoint", "convolution_weight_adjoint"):
-    LIKE[_name] = ("multiply", 2)
+@rule("max_pool_gather", rankless=True, same_dtype=True)
+def max_pool_gather(who: str, y: Symbol, x: Symbol, largest: Symbol, /, **attrs: Any) -> Any:
+    """The shape of the positions of the maxima."""
+    return largest.shape

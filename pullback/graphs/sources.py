@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 
 from ..arrays import adapters
-from ..core.symbols import current_graph
 from ..core.tensor import raw
 from ..errors import GraphError, SessionError
+from ..kinds.symbols import current_graph
 from .operation import Kind
 
 

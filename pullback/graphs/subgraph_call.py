@@ -15,20 +15,20 @@ from typing import Any, NamedTuple
 import numpy
 
 from ..arrays import is_array
+from ..arrays.batched import zeros_by
 from ..arrays.symbol import Symbol
-from ..core import symbols as _symbols
+from ..core import state as _state
 from ..core import versions
-from ..core.batching import zeros_by
 from ..core.cotangent import accumulate, wrapped
-from ..core.custom_op import ByStep
+from ..core.custom_op import CustomOp, custom_node
 from ..core.forward import push
-from ..core.node import FREED, Leaf, Node, new, number
-from ..core.record import freed
+from ..core.node import FREED, Leaf, Node, number
+from ..core.observe import run_program
+from ..core.record import attach, freed
 from ..core.reverse import pull, reached, reached_ends
 from ..core.tensor import Tensor, is_inexact, raw, wrap
-from ..core.witness import witnessed
 from ..custom.override import RuleOverrides
-from ..custom.rule import followed, tied
+from ..kinds import symbols as _symbols
 from .func_graph import LOCK, Body
 from .operation import Kind, Operation
 from .overridden import KEPT, OverriddenPiece, Rules
@@ -46,15 +46,6 @@ class Kept(NamedTuple):
     args: Sequence[Any]
     residuals: Sequence[Any]
     since: int
-
-
-class PieceNode(Node):
-    """One call of a piece; `saved` is a `Kept`."""
-
-    __slots__ = ("cls", "spaces")
-
-    cls: type
-    spaces: list[Any]
 
 
 class _Call(Kind):
@@ -76,7 +67,7 @@ class _Call(Kind):
         return answers[0] if self.count == 1 else tuple(answers)
 
 
-class Piece(ByStep):
+class Piece(CustomOp):
     """Some outputs of a body as a function of some of its symbols.
 
     feeds     what its arguments are put in the place of
@@ -125,7 +116,8 @@ class Piece(ByStep):
             variable = getattr(closed, "variable", None)
             if variable is not None:
                 self._read(variable())
-        if not followed(parents) or not any(is_inexact(s) for s, _ in self.outputs):
+        integers = not any(is_inexact(s) for s, _ in self.outputs)
+        if integers or not _state.state().differentiates(parents):
             found = self._computed(self.program, data, len(self.outputs), bool(self.effects))
             return [wrap(cls, v) for v in found]
         backward = self._prepared()
@@ -133,14 +125,12 @@ class Piece(ByStep):
         found = self._computed(
             backward.forward, data, backward.forward_count, bool(self.effects)
         )
-        node: Any = new(PieceNode)
-        node.op, node.parents, node.cls = self, parents, cls
-        # What is written while it runs was written too late, where it is an effect of the code.
-        node.saved = Kept((*data, *found[count : count + len(self.cuts)]),
-                          found[count + len(self.cuts) :], since if self.effects else number())
+        # A write during the call is too late where it is an effect of the code.
+        kept = Kept((*data, *found[count : count + len(self.cuts)]),
+                    found[count + len(self.cuts) :], since if self.effects else number())
         values = [wrap(cls, v) for v in found[:count]]
-        return tied(node, values, [a if isinstance(a, Tensor) else None for a in args],
-                    single=count == 1)
+        return attach(custom_node(self, parents, kept, cls), values,
+                      [a if isinstance(a, Tensor) else None for a in args], single=count == 1)
 
     @staticmethod
     def _read(variable: Any) -> None:
@@ -154,7 +144,7 @@ class Piece(ByStep):
         """What a program gives: arrays, or symbols of the graph that is being built."""
         graph = _symbols.current_graph() or _symbols.graph_of(*data)
         if graph is None:
-            return witnessed(self.title, program, data, {})[:count]
+            return run_program(self.title, program, data, {})[:count]
         given = [(_plain(s), s.dtype) for s in program.fetched[:count]]
         kind = next((a.kind for a in data if a.__class__ is Symbol), numpy.ndarray)
         call = _Call(self.name, program, count, effect)

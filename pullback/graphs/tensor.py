@@ -10,8 +10,8 @@ from ..core.node import Leaf, Node
 from ..core.tensor import Tensor, is_inexact
 from ..errors import ShapeError
 
-_array: Any = Tensor.__dict__["_data"]
-_history: Any = Tensor.__dict__["_node"]
+_ARRAY: Any = Tensor.__dict__["_array"]
+_HISTORY: Any = Tensor.__dict__["_history"]
 
 
 class Symbolic:
@@ -25,57 +25,57 @@ class Symbolic:
     __slots__ = ()
 
     @property
-    def _data(self) -> Any:
-        return _array.__get__(self)
+    def _array(self) -> Any:
+        return _ARRAY.__get__(self)
 
-    @_data.setter
-    def _data(self, data: Any) -> None:
-        _array.__set__(self, data)
+    @_array.setter
+    def _array(self, data: Any) -> None:
+        _ARRAY.__set__(self, data)
         if data.__class__ is Symbol and data.face is None:
             data.face = self
 
     @property
-    def _node(self) -> Node | None:
-        return _history.__get__(self)
+    def _history(self) -> Node | None:
+        return _HISTORY.__get__(self)
 
-    @_node.setter
-    def _node(self, node: Node | None) -> None:
-        data = self._data
+    @_history.setter
+    def _history(self, node: Node | None) -> None:
+        data = self._array
         if node is None and data.__class__ is Symbol and is_inexact(data):
             node = Leaf(data, _state.TRACED)
-        _history.__set__(self, node)
+        _HISTORY.__set__(self, node)
 
     @property
     def size(self) -> int:
         """The number of entries; a `SymbolError` where a length is not known."""
-        return int(self._data.size)
+        return int(self._array.size)
 
     def _number(self: Any, by: str) -> Any:
-        data = self._data
+        data = self._array
         return data.__array__() if data.__class__ is Symbol else Tensor._number(self, by)
 
     def __len__(self: Any) -> int:
-        data = self._data
+        data = self._array
         return len(data) if data.__class__ is Symbol and data.shape != () else Tensor.__len__(self)
 
     @property
     def op(self) -> Any:
         """The operation that computes it."""
-        return self._data.operation
+        return self._array.operation
 
     @property
     def graph(self) -> Any:
         """The graph it belongs to."""
-        return self._data.operation.graph
+        return self._array.operation.graph
 
     @property
     def name(self) -> str:
         """The operation's name and the number of the output, as `add:0`."""
-        return str(self._data.name)
+        return str(self._array.name)
 
     def consumers(self) -> list[Any]:
         """The operations that take it."""
-        symbol = self._data
+        symbol = self._array
         return [o for o in self.graph.operations if any(s is symbol for s in o.takes)]
 
     def set_shape(self, shape: Any) -> None:
@@ -83,7 +83,7 @@ class Symbolic:
 
         Raises `ShapeError` (a `ValueError`) where they contradict what is known.
         """
-        symbol = self._data
+        symbol = self._array
         symbol.narrow(merged(symbol.shape, shape, symbol.name))
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
@@ -93,10 +93,10 @@ class Symbolic:
         return session_for(session, self.graph).run(self, feed_dict)
 
     def __bool__(self) -> bool:
-        return bool(self._data)  # an error, which says what to do
+        return bool(self._array)  # an error, which says what to do
 
     def __repr__(self) -> str:
-        data = self._data
+        data = self._array
         if data.__class__ is not Symbol:
             return super().__repr__()
         return f"<Tensor {data.name!r} shape={data.shape!r} dtype={data.dtype}>"

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from ..arrays import adapters
 from ..arrays.batched import Batched
-from ..core import symbols as _symbols
 from ..core.cotangent import accumulate
-from ..core.custom_op import ByStep
-from ..core.multi_output import SeveralNode
-from ..core.node import Node, new
+from ..core.custom_op import CustomOp, custom_node
+from ..core.node import Node
 from ..core.op import OPS
 from ..core.tensor import raw
 from ..errors import ShapeError
+from ..kinds import symbols as _symbols
 from .deferred_rules import shape_of
 from .operation import Kind
 from .region_io import followed_by, plain, seen
@@ -70,14 +68,7 @@ def _sum(some: Rows, others: Rows) -> Rows:
 adapters[Rows] = _Adapter()
 
 
-class _Node(SeveralNode):
-    __slots__ = ("cls",)
-
-    cls: type
-    attrs = MappingProxyType({})
-
-
-class _Linear(Kind, ByStep):
+class _Linear(Kind, CustomOp):
     """An operation between rows and a tensor, whose transpose is the other."""
 
     stateful = False
@@ -94,9 +85,7 @@ class _Linear(Kind, ByStep):
             self, [graph.own(data), graph.own(shape)], {"space": (data.kind, data.dtype)},
             [(given, data.dtype)], data.kind,
         )
-        node = new(_Node)
-        node.op, node.cls, node.parents = self, cls, (getattr(x, "_node", None),)
-        node.saved = (data, shape)
+        node = custom_node(self, (getattr(x, "_node", None),), (data, shape), cls)
         return followed_by(node, made, cls)[0]
 
     def step(

@@ -1,39 +1,35 @@
 """Building a body from Python: its operations, its reads of variables, and its random numbers.
 
-While somebody traces, variables are read through the graph that is being traced, and so are tensors
-from outside: `Tensor._data` and `Tensor._node` are properties for that while, which other threads
-find to behave as ever. So nothing of this costs anything when nobody traces.
+In the thread that traces, variables are read through the graph that is being traced, and so are
+tensors from outside: `Exchange` is what `Tensor._data` and `Tensor._node` ask there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import Lock
 from typing import Any
 
 import numpy
 
 from ..arrays import adapters
-from ..arrays.batched import Batched
+from ..arrays.batched import Batched, bare
 from ..arrays.symbol import OpenShape, Symbol
+from ..core import outside
 from ..core import state as _state
-from ..core import symbols as _symbols
-from ..core.batching import bare, drawn
-from ..core.symbols import current_graph
+from ..core.above import provide
 from ..core.tensor import Tensor
 from ..errors import BatchedValueError, GraphError, ShapeError
+from ..kinds import symbols as _symbols
+from ..kinds.batching import drawn
+from ..kinds.symbols import current_graph
 from ..variable import Variable
-from . import closure as _closure
 from .closure import closure_of
 from .func_graph import Body
 from .operation import Kind
 from .program import Program
+from .tensor import Symbolic
 from .variable import Cell, assigned, read
-
-_array, _node = _closure.array_slot, _closure.node_slot
-_lock = Lock()
-_tracing = [0]
 
 
 @contextmanager
@@ -43,79 +39,78 @@ def building(body: Body) -> Iterator[Body]:
     Tapes, overrides and tangents of the outside do not reach inside; every value is kept, so that
     gradients can be overridden afterwards.
     """
-    with _lock:
-        if not _tracing[0]:
-            setattr(Tensor, "_data", property(_value, _put))  # noqa: B010  # over a slot
-            setattr(Tensor, "_node", property(_history, _put_history))  # noqa: B010
-        _tracing[0] += 1
-    before = _state.recording(fresh=True)
-    _state.change(keep_values=True, watching=True)
+    mark, before = object(), _state.state()
     try:
+        outside.traces.add(mark)
+        _state.recording(fresh=True)
+        _state.change(keep_values=True, watching=True)
         with body.as_default():
             yield body
     finally:
+        outside.traces.discard(mark)
         _state.restore(before)
-        with _lock:
-            _tracing[0] -= 1
-            if not _tracing[0]:
-                setattr(Tensor, "_data", _array)  # noqa: B010
-                setattr(Tensor, "_node", _node)  # noqa: B010
 
 
-def _value(tensor: Tensor) -> Any:
-    """The array of a tensor; while a body is traced in this thread, the symbol that it is there."""
-    graph = current_graph()
-    if not isinstance(graph, Body):
-        return _array.__get__(tensor)
-    if isinstance(tensor, Variable):
-        return read(graph, cell_of(graph, tensor))
-    return _closure.data_of(graph, tensor)
+class Exchange:
+    """What tensors hold in the graph that this thread builds, and what is written to them there.
 
-
-def _put(tensor: Tensor, data: Any) -> None:
-    """Give a tensor an array; a variable, while a body is traced in this thread, by an assignment.
+    Tensors of a graph hold their symbols, and those made in the code what they were given. Where
+    no function is traced, but a graph is built by hand, all hold what they hold outside.
     """
-    graph = current_graph()
-    if not isinstance(graph, Body):
-        _array.__set__(tensor, data)
-    elif _is_new(tensor):
+
+    @staticmethod
+    def data(graph: Any, tensor: Tensor) -> Any:
+        """The array of a tensor; of one from outside, the symbol that stands for it."""
         closure = closure_of(graph)
+        if closure is None or isinstance(tensor, Symbolic):
+            return tensor._array
         if isinstance(tensor, Variable):
-            graph.created.append(tensor)
-        elif closure is not None:
-            closure.made[id(tensor)] = tensor
-        _array.__set__(tensor, data)
-    elif isinstance(tensor, Variable):
-        assigned(graph, cell_of(graph, tensor), data)
-        forget_reads(graph.outer, [tensor])
-    else:
-        _closure.put_data(graph, tensor, data)
+            return read(graph, cell_of(graph, tensor))
+        return closure.data(graph, tensor)
+
+    @staticmethod
+    def put_data(graph: Any, tensor: Tensor, data: Any) -> None:
+        """Give a tensor an array; a variable that was there, by an assignment of the graph."""
+        closure = closure_of(graph)
+        if closure is None or isinstance(tensor, Symbolic):
+            tensor._array = data
+        elif _is_new(tensor):
+            if isinstance(tensor, Variable):
+                graph.created.append(tensor)
+            else:
+                closure.made[id(tensor)] = tensor
+            tensor._array = data
+        elif isinstance(tensor, Variable):
+            assigned(graph, cell_of(graph, tensor), data)
+            forget_reads(graph.outer, [tensor])
+        else:
+            closure.put_data(graph, tensor, data)
+
+    @staticmethod
+    def node(graph: Any, tensor: Tensor) -> Any:
+        """The node of a tensor; of one from outside, the one that it has there."""
+        closure = closure_of(graph)
+        if closure is None or isinstance(tensor, (Symbolic, Variable)):
+            return tensor._history
+        return closure.node(tensor)
+
+    @staticmethod
+    def put_node(graph: Any, tensor: Tensor, node: Any) -> None:
+        """Give a tensor a history; that of one from outside is not touched."""
+        closure = closure_of(graph)
+        if closure is None or isinstance(tensor, (Symbolic, Variable)):
+            tensor._history = node
+        else:
+            closure.put_node(tensor, node)
 
 
 def _is_new(tensor: Tensor) -> bool:
     """Whether a tensor is just being made."""
     try:
-        _array.__get__(tensor)
+        tensor._array  # noqa: B018
     except AttributeError:
         return True
     return False
-
-
-def _history(tensor: Tensor) -> Any:
-    """The node of a tensor; while a body is traced in this thread, the one that it has there."""
-    graph = current_graph()
-    if not isinstance(graph, Body):
-        return _node.__get__(tensor)
-    return _closure.node_of(graph, tensor)
-
-
-def _put_history(tensor: Tensor, node: Any) -> None:
-    """Give a tensor a history."""
-    graph = current_graph()
-    if not isinstance(graph, Body):
-        _node.__set__(tensor, node)
-    else:
-        _closure.put_node(graph, tensor, node)
 
 
 class VariableCell(Cell):
@@ -124,7 +119,7 @@ class VariableCell(Cell):
     __slots__ = ("variable",)
 
     def __init__(self, variable: Variable) -> None:
-        data = _array.__get__(variable)
+        data = variable._array
         super().__init__(
             variable.name.partition(":")[0] or "Variable", (tuple(data.shape), data.dtype),
             bare(data).__class__,
@@ -133,7 +128,7 @@ class VariableCell(Cell):
 
     def value(self, store: Any) -> Any:
         """The variable's array."""
-        return _array.__get__(self.variable)
+        return self.variable._array
 
     def write(self, store: Any, value: Any) -> Any:
         """Put an array in place, as an assignment outside does."""
@@ -147,7 +142,7 @@ class VariableCell(Cell):
                              str(list(value.shape)))
         adapter = adapters[value.__class__]
         array = adapter.adopt(adapter.asarray(value))
-        _array.__set__(self.variable, array)
+        self.variable._array = array
         if self.variable._leaf is not None:
             self.variable._leaf.renew(array)
         return array
@@ -187,9 +182,10 @@ def effect(
     kind.effect = True
     body.append(kind, [body.own(a) for a in args], {}, [], numpy.ndarray, name=name)
     forget_reads(body, [v for v in variables if isinstance(v, Variable)])
+    closure = closure_of(body)
     for tensor in variables:
-        if not isinstance(tensor, Variable):
-            _closure.renewed(body, tensor)
+        if closure is not None and not isinstance(tensor, Variable):
+            closure.renewed(body, tensor)
 
 
 def start_of(symbol: Symbol) -> Any:
@@ -239,3 +235,9 @@ def random(
 later: Any = _symbols.later
 later.start_of = start_of
 later.random = random
+
+
+@provide
+def exchange() -> type[Exchange]:
+    """The exchange of tensors from outside, for the core."""
+    return Exchange

@@ -12,9 +12,9 @@ from ..arrays.symbol import Symbol
 from ..core import state as _state
 from ..core.node import Leaf, Node
 from ..core.op import OPS
-from ..core.symbols import current_graph
 from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..errors import ArgumentError, InplaceError, SessionError, ShapeError
+from ..kinds.symbols import current_graph
 from ..variable import reads
 from .operation import Kind
 from .sources import building
@@ -173,15 +173,15 @@ class GraphVariable(Symbolic, Tensor):
         return ["variables", "trainable_variables"] if self.trainable else ["variables"]
 
     @property
-    def _data(self) -> Any:
+    def _array(self) -> Any:
         reads[0] += 1
         symbol = read(self._place(), self.cell)
         if symbol.face is None:  # whoever meets it, in an operation's inputs, follows the variable
             wrap(self._graph.tensor_class, symbol, self._leaf)
         return symbol
 
-    @_data.setter
-    def _data(self, data: Any) -> None:
+    @_array.setter
+    def _array(self, data: Any) -> None:
         raise _unwritable(self)
 
     def _place(self) -> Any:
@@ -192,11 +192,11 @@ class GraphVariable(Symbolic, Tensor):
         return self._graph if graph is None else inner
 
     @property
-    def _node(self) -> Node | None:
+    def _history(self) -> Node | None:
         return self._leaf
 
-    @_node.setter
-    def _node(self, node: Node | None) -> None:
+    @_history.setter
+    def _history(self, node: Node | None) -> None:
         raise _unwritable(self)
 
     @property

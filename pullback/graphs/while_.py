@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..arrays.symbol import OpenShape
-from ..core import symbols as _symbols
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from ..kinds import symbols as _symbols
 from ..trees import flatten
 from .loops import Loop
 from .region_io import as_tensor, inside, plain, same_nesting, structure

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from .module import Module
+from .configured import Configured
 
 
-class ReLU(Module):
+class ReLU(Configured, function=ops.relu):
     """max(x, 0); see `pullback.relu`.
 
     The input is a Tensor of any shape; the output has its shape and dtype.
@@ -18,11 +18,8 @@ class ReLU(Module):
     Tensor([0., 2.])
     """
 
-    def forward(self, x: Any) -> Any:
-        return ops.relu(x)
 
-
-class LeakyReLU(Module):
+class LeakyReLU(Configured, options={"slope": 0.01}, bare=True):
     """x where it is positive, else slope · x; see `pullback.leaky_relu`.
 
     The input is a Tensor of any shape; the output has its shape and dtype.
@@ -32,17 +29,13 @@ class LeakyReLU(Module):
     Tensor([-0.5,  2. ])
     """
 
-    def __init__(self, slope: float = 0.01) -> None:
-        self.slope = slope
+    slope: float
 
     def forward(self, x: Any) -> Any:
         return ops.leaky_relu(x, self.slope)
 
-    def extra_repr(self) -> str:
-        return f"{self.slope}"
 
-
-class Tanh(Module):
+class Tanh(Configured, function=ops.tanh):
     """tanh(x).
 
     The input is a Tensor of any shape; the output has its shape and dtype.
@@ -52,11 +45,8 @@ class Tanh(Module):
     Tensor([0., 1.])
     """
 
-    def forward(self, x: Any) -> Any:
-        return ops.tanh(x)
 
-
-class Sigmoid(Module):
+class Sigmoid(Configured, function=ops.sigmoid):
     """1 / (1 + exp(-x)); see `pullback.sigmoid`.
 
     The input is a Tensor of any shape; the output has its shape and dtype.
@@ -66,11 +56,8 @@ class Sigmoid(Module):
     Tensor([0.5, 1. ])
     """
 
-    def forward(self, x: Any) -> Any:
-        return ops.sigmoid(x)
 
-
-class SiLU(Module):
+class SiLU(Configured, function=ops.silu):
     """x · sigmoid(x); see `pullback.silu`.
 
     The input is a Tensor of any shape; the output has its shape and dtype.
@@ -80,11 +67,8 @@ class SiLU(Module):
     Tensor([  0., 100.])
     """
 
-    def forward(self, x: Any) -> Any:
-        return ops.silu(x)
 
-
-class Softplus(Module):
+class Softplus(Configured, function=ops.softplus):
     """log(1 + exp(beta · x)) / beta; see `pullback.softplus`.
 
     The input is a Tensor of any shape; the output has its shape and dtype.
@@ -94,17 +78,10 @@ class Softplus(Module):
     Tensor([   0., 1000.])
     """
 
-    def __init__(self, beta: float = 1.0) -> None:
-        self.beta = beta
-
-    def forward(self, x: Any) -> Any:
-        return ops.softplus(x, beta=self.beta)
-
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}"
+    beta: float
 
 
-class GELU(Module):
+class GELU(Configured, function=ops.gelu):
     """x · Φ(x), or its tanh approximation; see `pullback.gelu`.
 
     The input is a Tensor of any shape; the output has its shape and dtype.
@@ -116,17 +93,10 @@ class GELU(Module):
     Tensor([  0., 100.])
     """
 
-    def __init__(self, approximate: str = "none") -> None:
-        self.approximate = approximate
-
-    def forward(self, x: Any) -> Any:
-        return ops.gelu(x, approximate=self.approximate)
-
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
+    approximate: str
 
 
-class Softmax(Module):
+class Softmax(Configured, function=ops.softmax):
     """exp(x) / Σ exp(x) along an axis; see `pullback.softmax`.
 
     The input is a Tensor with at least one axis; the output has its shape and dtype.
@@ -136,11 +106,4 @@ class Softmax(Module):
     Tensor([0.25, 0.25, 0.25, 0.25])
     """
 
-    def __init__(self, axis: int = -1) -> None:
-        self.axis = axis
-
-    def forward(self, x: Any) -> Any:
-        return ops.softmax(x, axis=self.axis)
-
-    def extra_repr(self) -> str:
-        return f"axis={self.axis}"
+    axis: int

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from ..arrays import adapters
@@ -65,14 +66,21 @@ def functional_call(module: Any, values: Mapping[str, Any], *args: Any, **kwargs
     """
     own = dict(module._tensors())
     given = {name: _given(name, value, own) for name, value in values.items()}
-    before = {name: (own[name]._data, own[name]._node) for name in given}
-    try:
-        for name, value in given.items():
-            own[name]._data, own[name]._node = value._data, value._node
+    with swapped([(own[name], value) for name, value in given.items()]):
         return module(*args, **kwargs)
+
+
+@contextmanager
+def swapped(pairs: list[tuple[Any, Any]]) -> Iterator[None]:
+    """A block in which the first tensor of each pair is the second one."""
+    before = [(own, own._data, own._node) for own, _ in pairs]
+    try:
+        for own, value in pairs:
+            own._data, own._node = value._data, value._node
+        yield
     finally:
-        for name, (data, node) in before.items():
-            own[name]._data, own[name]._node = data, node
+        for own, data, node in before:
+            own._data, own._node = data, node
 
 
 def _given(name: str, value: Any, own: Mapping[str, Any]) -> Tensor:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from .module import Module
+from .configured import Configured
 
 
-class CrossEntropyLoss(Module):
+class CrossEntropyLoss(Configured, options={
+    "axis": -1, "reduction": "mean", "label_smoothing": 0.0,
+}):
     """-Σ q log(softmax(logits)) for classes or probabilities q; see `pullback.cross_entropy`.
 
     axis             the axis of the logits that holds the classes
@@ -23,22 +25,15 @@ class CrossEntropyLoss(Module):
     0.6931471805599453
     """
 
-    def __init__(
-        self, axis: int = -1, reduction: str = "mean", label_smoothing: float = 0.0
-    ) -> None:
-        self.axis, self.reduction, self.label_smoothing = axis, reduction, label_smoothing
+    axis: int
+    reduction: str
+    label_smoothing: float
 
     def forward(self, logits: Any, targets: Any) -> Any:
-        return ops.cross_entropy(
-            logits, targets, axis=self.axis, reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
-
-    def extra_repr(self) -> str:
-        return f"axis={self.axis}, reduction={self.reduction!r}"
+        return ops.cross_entropy(logits, targets, **self._chosen())
 
 
-class MSELoss(Module):
+class MSELoss(Configured, options={"reduction": "mean"}):
     """(x - target)²; see `pullback.mse_loss`.
 
     reduction  "mean" or "sum" over all entries, or "none"
@@ -50,11 +45,7 @@ class MSELoss(Module):
     2.0
     """
 
-    def __init__(self, reduction: str = "mean") -> None:
-        self.reduction = reduction
+    reduction: str
 
     def forward(self, x: Any, target: Any) -> Any:
-        return ops.mse_loss(x, target, reduction=self.reduction)
-
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
+        return ops.mse_loss(x, target, **self._chosen())

@@ -1,7 +1,7 @@
 """`Module`: a function with parameters, which are found by looking at its attributes.
 
-Nothing is registered, so a subclass need not call a base constructor. An attribute whose name does
-not begin with an underscore belongs to the module if it is
+Nothing needs to be registered, so a subclass need not call a base constructor. An attribute whose
+name does not begin with an underscore belongs to the module if it is
 
 * a `Parameter`, a trainable `Variable` or a tensor that requires gradients: a parameter;
 * another tensor that was not computed from a tracked one: a buffer (saved, but not trained);
@@ -13,22 +13,21 @@ Names are PyTorch's: `layers.0.weight`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 from ..arrays import adapters
 from ..core import versions
 from ..core.cotangent import is_complex
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
-from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, suggestion
+from ..errors import ArgumentError, DtypeError, ShapeError, suggestion
 from ..variable import Variable
+from .calling import Calling
 from .device import moved
 from .parameter import Parameter
 
-Named = list[tuple[str, Any]]
 
-
-class Module:
+class Module(Calling):
     """Base class of layers and networks: set attributes, define `forward`, and call the module.
 
     >>> import pullback as pb
@@ -45,21 +44,9 @@ class Module:
 
     training = True  # until eval() is called
 
-    forward: Callable[..., Any]
-    """The forward computation; every subclass defines its own."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The result of `forward`.
-
-        Raises `ArgumentTypeError` if the module has no `forward`.
-        """
-        forward = getattr(self, "forward", None)
-        if forward is None:
-            raise ArgumentTypeError(
-                f"call of {type(self).__name__}", "a module with a method `forward`", "none",
-                "define `def forward(self, x): …`",
-            )
-        return forward(*args, **kwargs)
+    # How a front end's modules differ; see `pullback.torch.nn.Module`.
+    _listed: ClassVar[Any] = list  # makes what the methods return
+    _every_name: ClassVar[bool] = False  # list the state of a shared submodule under each name
 
     # Contents ---------------------------------------------------------------------------------
 
@@ -69,61 +56,132 @@ class Module:
             if not name.startswith("_"):
                 yield from _inside(name, value)
 
-    def named_modules(self, prefix: str = "") -> Named:
+    def _own(self, *kinds: str) -> Iterator[tuple[str, Any]]:
+        """The module's own "parameters", "buffers" and "modules"; None where one is left out."""
+        for name, value in self._members():
+            if _kind(value) in kinds:
+                yield name, value
+
+    def _walk(self, prefix: str, once: bool, seen: set[int]) -> Iterator[tuple[str, Any]]:
+        """This module and all submodules."""
+        if once and id(self) in seen:
+            return
+        seen.add(id(self))
+        yield prefix, self
+        for name, module in self._own("modules"):
+            if module is not None:
+                yield from module._walk(_joined(prefix, name), once, seen)
+
+    def _named(
+        self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
+        holders = self._walk(prefix, remove_duplicate, set()) if recurse else [(prefix, self)]
+        found = (
+            (_joined(before, name), value)
+            for before, module in holders for name, value in module._own(kind) if value is not None
+        )
+        return _once(found) if remove_duplicate else found
+
+    def named_modules(self, *, prefix: str = "", remove_duplicate: bool = True) -> Any:
         """(name, module) pairs for this module and all submodules, each once; own name: prefix."""
-        found: Named = []
-        _collect(self, prefix, found, set())
-        return found
+        return self._listed(self._walk(prefix, remove_duplicate, set()))
 
-    def modules(self) -> list[Module]:
+    def modules(self) -> Any:
         """This module and all submodules, each once."""
-        return [module for _, module in self.named_modules()]
+        return self._listed(module for _, module in self.named_modules())
 
-    def children(self) -> list[Module]:
+    def named_children(self) -> Any:
+        """(name, module) pairs of the direct submodules."""
+        return self._listed(pair for pair in self._own("modules") if pair[1] is not None)
+
+    def children(self) -> Any:
         """The direct submodules."""
-        return [value for _, value in self._members() if isinstance(value, Module)]
+        return self._listed(module for _, module in self.named_children())
 
-    def named_parameters(self) -> Named:
-        """(name, tensor) pairs of all trainable parameters, each once."""
-        return _once((name, t) for name, t in self._tensors() if _is_parameter(t))
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Any:
+        """(name, tensor) pairs of all trainable parameters, each once.
 
-    def parameters(self) -> list[Any]:
+        recurse  False for the module's own parameters only
+        """
+        return self._listed(self._named("parameters", prefix, recurse, remove_duplicate))
+
+    def parameters(self, recurse: bool = True) -> Any:
         """All trainable parameters, each once: for an optimizer, or for `tape.gradient`.
 
         >>> from pullback import nn
         >>> [p.shape for p in nn.Linear(3, 2).parameters()]
         [(2, 3), (2,)]
         """
-        return [p for _, p in self.named_parameters()]
+        return self._listed(p for _, p in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self) -> Named:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Any:
         """(name, tensor) pairs of all buffers (saved but not trained), each once."""
-        return _once((name, t) for name, t in self._tensors() if not _is_parameter(t))
+        return self._listed(self._named("buffers", prefix, recurse, remove_duplicate))
 
-    def buffers(self) -> list[Any]:
+    def buffers(self, recurse: bool = True) -> Any:
         """All buffers (saved but not trained, such as running averages), each once."""
-        return [b for _, b in self.named_buffers()]
+        return self._listed(b for _, b in self.named_buffers(recurse=recurse))
 
-    def _tensors(self) -> Iterator[tuple[str, Any]]:
+    def _tensors(self, *kinds: str) -> Iterator[tuple[str, Any]]:
         """Every parameter and buffer; a shared tensor is listed under each of its names."""
-        for prefix, module in self.named_modules():
-            for name, value in module._members():
-                if isinstance(value, Tensor) and (_is_parameter(value) or value.is_leaf):
+        for prefix, module in self._walk("", not self._every_name, set()):
+            for name, value in module._own(*(kinds or ("parameters", "buffers"))):
+                if value is not None:
                     yield _joined(prefix, name), value
+
+    def get_submodule(self, target: str) -> Any:
+        """The submodule with a dotted name; the empty name is this module.
+
+        Raises `AttributeError` for an unknown name.
+
+        >>> from pullback import nn
+        >>> nn.Sequential(nn.Linear(3, 2), nn.ReLU()).get_submodule("1")
+        ReLU()
+        """
+        if not target:
+            return self
+        for name, module in self._own("modules"):
+            if module is not None and f"{target}.".startswith(f"{name}."):
+                return module.get_submodule(target[len(name) + 1 :])
+        raise AttributeError(f"{type(self).__name__} has no submodule {target!r}")
+
+    def get_parameter(self, target: str) -> Any:
+        """The parameter with a dotted name; raises `AttributeError` for an unknown name."""
+        return self._found(target, "parameters")
+
+    def get_buffer(self, target: str) -> Any:
+        """The buffer with a dotted name; raises `AttributeError` for an unknown name."""
+        return self._found(target, "buffers")
+
+    def _found(self, target: str, kind: str) -> Any:
+        found = dict(self._tensors(kind))
+        if target not in found:
+            raise AttributeError(f"{type(self).__name__} has no {target!r} in its {kind}")
+        return found[target]
 
     # Training mode, devices -------------------------------------------------------------------
 
-    def train(self, mode: bool = True) -> Module:
+    def apply(self, fn: Callable[[Any], Any]) -> Self:
+        """Call a function with every submodule, then with this module; returns the module."""
+        for module in reversed([m for _, m in self._walk("", True, set())]):
+            fn(module)
+        return self
+
+    def train(self, mode: bool = True) -> Self:
         """Set this module and all submodules to training mode (dropout is active); returns it."""
         for module in self.modules():
             module.training = bool(mode)
         return self
 
-    def eval(self) -> Module:
+    def eval(self) -> Self:
         """Set this module and all submodules to evaluation mode (no dropout); returns it."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Module:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set `requires_grad` of all parameters (False freezes them); returns the module.
 
         A frozen `Parameter` or `Variable` stays a parameter; other frozen tensors become buffers.
@@ -132,7 +190,7 @@ class Module:
             p.requires_grad_(requires_grad)
         return self
 
-    def to(self, device: Any = None, dtype: Any = None, *, like: Any = None) -> Module:
+    def to(self, device: Any = None, dtype: Any = None, *, like: Any = None) -> Self:
         """Move parameters and buffers, and their gradients, in place; returns the module.
 
         device  a device of their array library, such as "cuda"
@@ -151,14 +209,15 @@ class Module:
         moved(tensors, device, dtype, like, f"{type(self).__name__}.to")
         return self
 
-    def zero_grad(self) -> None:
-        """Set the gradients of all parameters to None."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Set the gradients of all parameters to None, or to zeros."""
         for p in self.parameters():
-            p.grad = None
+            if p.grad is not None:
+                p.grad = None if set_to_none else p.grad.detach() * 0
 
     # Saving -----------------------------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, Tensor]:
+    def state_dict(self) -> Any:
         """A dictionary {name: copy} of parameters and buffers; later training does not change it.
 
         >>> from pullback import nn
@@ -184,15 +243,10 @@ class Module:
         ours = dict(self._tensors())
         missing = [name for name in ours if name not in state_dict]
         unexpected = [name for name in state_dict if name not in ours]
+        error = _refusal(self, missing, unexpected, []) if strict else None
+        if error is not None:
+            raise error
         who = f"load_state_dict of {type(self).__name__}"
-        if strict and (missing or unexpected):
-            got = [f"missing {', '.join(missing)}"] if missing else []
-            got += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
-            fix = suggestion(unexpected[0], missing) if missing and unexpected else ""
-            raise ArgumentError(
-                who, "exactly the names of its parameters and buffers", "; ".join(got),
-                fix or "pass strict=False to load the names that match",
-            )
         fitted = [
             (t, _fitted(t, state_dict[name], f"{name!r} in {who}"))
             for name, t in ours.items() if name in state_dict
@@ -207,15 +261,18 @@ class Module:
         """The text between the parentheses of `repr`."""
         return ""
 
+    def _get_name(self) -> str:
+        return type(self).__name__
+
     def __repr__(self) -> str:
         lines = [
-            f"  ({name}): " + repr(value).replace("\n", "\n  ")
-            for name, value in self._members() if isinstance(value, Module)
+            f"  ({name}): " + repr(module).replace("\n", "\n  ")
+            for name, module in self._own("modules")
         ]
-        if not lines:
-            return f"{type(self).__name__}({self.extra_repr()})"
-        first = [f"  {self.extra_repr()}"] if self.extra_repr() else []
-        return "\n".join([f"{type(self).__name__}(", *first, *lines, ")"])
+        extra = self.extra_repr().split("\n") if self.extra_repr() else []
+        if not lines and len(extra) < 2:
+            return f"{self._get_name()}({''.join(extra)})"
+        return "\n".join([f"{self._get_name()}(", *(f"  {e}" for e in extra), *lines, ")"])
 
 
 def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -229,31 +286,43 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _inside(f"{name}.{i}", part)
 
 
-def _collect(module: Module, name: str, found: Named, seen: set[int]) -> None:
-    if id(module) in seen:
-        return
-    seen.add(id(module))
-    found.append((name, module))
-    for part, value in module._members():
-        if isinstance(value, Module):
-            _collect(value, _joined(name, part), found, seen)
-
-
-def _once(named: Iterator[tuple[str, Any]]) -> Named:
-    found: dict[int, tuple[str, Any]] = {}
+def _once(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    seen: set[int] = set()
     for name, value in named:
-        found.setdefault(id(value), (name, value))
-    return list(found.values())
+        if id(value) not in seen:
+            seen.add(id(value))
+            yield name, value
 
 
 def _joined(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name
 
 
-def _is_parameter(value: Tensor) -> bool:
+def _kind(value: Any) -> str:
+    """How a module counts a tensor or a module: a computed tensor does not belong to it."""
+    if isinstance(value, Module):
+        return "modules"
     if isinstance(value, Variable):
-        return value.trainable
-    return isinstance(value, Parameter) or (value.requires_grad and value.is_leaf)
+        return "parameters" if value.trainable else "buffers"
+    if isinstance(value, Parameter) or (value.requires_grad and value.is_leaf):
+        return "parameters"
+    return "buffers" if value.is_leaf else ""
+
+
+def _refusal(
+    module: Module, missing: list[str], unexpected: list[str], errors: list[str]
+) -> ArgumentError | None:
+    """The error for a state whose names or values differ from the module's, if they do."""
+    got = [f"missing {', '.join(missing)}"] if missing else []
+    got += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
+    if not got and not errors:
+        return None
+    fix = suggestion(unexpected[0], missing) if missing and unexpected else ""
+    return ArgumentError(
+        f"load_state_dict of {type(module).__name__}",
+        "exactly the names of its parameters and buffers", "; ".join([*got, *errors]),
+        fix or "pass strict=False to load the names that match",
+    )
 
 
 def _fitted(target: Tensor, value: Any, who: str) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 
 from .. import ops
 from ..arrays import adapters
-from ..core.symbols import current_graph
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, ShapeError
+from ..kinds.symbols import current_graph
 from . import init
 from .module import Module
 from .parameter import Parameter

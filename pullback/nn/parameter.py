@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import adapters
-from ..core.departures import copied
 from ..core.tensor import Tensor, to_array
+from ..lost_paths import copied
 
 
 class Parameter(Tensor):

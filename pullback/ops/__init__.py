@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from .._loading import on_use
 from .._places import OPS
-from ..core import departures as departures  # from now on, conversions to arrays are recorded
 from . import operators as operators
 
 if TYPE_CHECKING:

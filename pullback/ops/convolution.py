@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..core.op import op
-from ..core.symbols import whole
 from ..errors import ArgumentError, ShapeError
+from ..kinds.symbols import whole
 from .shaping import reshape
 
 __all__ = ["avg_pool2d", "conv1d", "conv2d", "conv_transpose2d", "max_pool2d"]

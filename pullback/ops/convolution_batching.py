@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.batching import zeros_by
+from ..arrays.batched import zeros_by
 from .convolution import (
     Windows,
     convolution,

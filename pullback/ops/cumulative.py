@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.op import op
-from ..core.symbols import whole
+from ..kinds.symbols import whole
 from .creation import zeros_like
 from .joining import concat
 from .shaping import axes_of, expand_dims, flip, hidden_axes, moveaxis, reshape

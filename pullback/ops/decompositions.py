@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..core.batching import identity_matrix
+from ..arrays.batched import identity_matrix
 from ..core.cotangent import conjugated
 from ..core.op import face_of, op
-from ..core.symbols import lengths_of, whole
 from ..core.tensor import raw
 from ..errors import ArgumentError
+from ..kinds.symbols import lengths_of, whole
 from .creation import tril, triu, zeros_like
 from .joining import concat, pad
 from .linalg import solve

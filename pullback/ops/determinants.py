@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..arrays import adjugates
 from ..core.cotangent import is_complex
 from ..core.op import face_of, op
-from ..core.symbols import whole
+from ..kinds.symbols import whole
 from .complex_ import imag, real
 from .creation import zeros_like
 from .matrices import eye_like, trace

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..arrays.batched import moved_to
 from ..arrays.symbol import Symbol
-from ..core.symbols import whole
 from ..core.tensor import Tensor, check_inexact, is_inexact, raw, to_array
 from ..errors import ArgumentError, DtypeError, ShapeError
+from ..kinds.symbols import whole
 from .arithmetic import multiply
 from .indexing import getitem, take
 from .shaping import reshape

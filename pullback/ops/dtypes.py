@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy
 
 from ..arrays import SCALARS, adapters, is_array, library_of
+from ..arrays.batched import bare
 from ..arrays.symbol import Symbol
-from ..core.batching import bare
 from ..core.cotangent import is_complex, is_complex_dtype
 from ..core.op import face_of, op
 from ..core.tensor import raw

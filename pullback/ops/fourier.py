@@ -16,9 +16,9 @@ from typing import Any
 
 from ..core.cotangent import is_complex
 from ..core.op import face_of, op
-from ..core.symbols import whole
 from ..core.tensor import Tensor, is_inexact, to_array
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
+from ..kinds.symbols import whole
 from .complex_ import conj
 from .creation import arange
 from .dtypes import astype, float64

@@ -12,17 +12,17 @@ from math import prod
 from typing import Any
 
 from ..arrays import adapters, readers
-from ..arrays.batched import Batched, spread, tags_of
+from ..arrays.batched import Batched, counted, spread, tags_of, zeros_by
 from ..arrays.batched_index import Each, count_of, index_tags, is_batched, opened, parts_of, plan
 from ..core import versions
-from ..core.batching import counted, is_running, zeros_by
 from ..core.cotangent import is_complex
 from ..core.inplace import check_examples, check_writable, overwrite, rewrite
 from ..core.op import OPS, face_of, op
 from ..core.record import record
-from ..core.symbols import beside, whole
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
+from ..core.vmaps import is_running
 from ..errors import DtypeError, PositionError, ShapeError
+from ..kinds.symbols import beside, whole
 from .indices import choose, mask_of_each, plain, repeats
 
 __all__ = ["add_at", "assign_at", "getitem", "set_at", "take", "take_along_axis"]

@@ -13,6 +13,7 @@ from typing import Any
 from ..arrays import adapters, is_array, known
 from ..arrays.batched import Batched
 from ..arrays.symbol import Symbol
+from ..core.observe import notify
 from ..core.op import OPS
 from ..core.state import state
 from ..core.tensor import raw, to_list
@@ -56,12 +57,8 @@ def _part(part: Any, keep: bool) -> Any:
 def _kept(data: Any) -> Any:
     """A copy, which `debug` tracks as the original."""
     made = adapters[data.__class__].copy(data)
-    if state().lines:
-        from ..core.journal import current  # imported here: most programs never debug
-
-        journal = current()
-        if journal is not None:
-            journal.copied(data, made)
+    if state().observers:
+        notify("copied", "", [data], made)
     return made
 
 

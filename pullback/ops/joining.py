@@ -7,11 +7,11 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from ..arrays import adapters
-from ..core.batching import zeros_by
+from ..arrays.batched import zeros_by
 from ..core.op import face_of, op
-from ..core.symbols import length_of, whole
 from ..core.tensor import raw, to_array
 from ..errors import ArgumentError, ShapeError, SymbolError
+from ..kinds.symbols import length_of, whole
 from .shaping import axes_of, broadcast_arrays, ravel, reshape
 
 __all__ = ["concat", "meshgrid", "pad", "split", "stack", "unstack"]

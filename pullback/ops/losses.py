@@ -10,12 +10,11 @@ import math
 from typing import Any
 
 from ..arrays import Kernels, known
-from ..arrays.batched import Batched
-from ..core.batching import counted
+from ..arrays.batched import Batched, counted
 from ..core.op import op
-from ..core.symbols import whole
 from ..core.tensor import is_inexact, raw, to_array
 from ..errors import ArgumentError, ShapeError
+from ..kinds.symbols import whole
 from .activations import finite_max, log_softmax, sigmoid, softmax
 from .arithmetic import abs as absolute
 from .indexing import positive_axis, take_along_axis
@@ -30,7 +29,8 @@ __all__ = [
 ]
 
 
-def _reduced(values: Any, reduction: str, who: str) -> Any:
+def reduced(values: Any, reduction: str, who: str) -> Any:
+    """The unreduced losses, their mean or their sum."""
     _check_reduction(reduction, who)
     if reduction == "none":
         return values
@@ -52,7 +52,7 @@ def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean") -> Any:
     2.0
     """
     difference = x - target
-    return _reduced(difference * difference, reduction, "mse_loss")
+    return reduced(difference * difference, reduction, "mse_loss")
 
 
 def l1_loss(x: Any, target: Any, /, *, reduction: str = "mean") -> Any:
@@ -62,7 +62,7 @@ def l1_loss(x: Any, target: Any, /, *, reduction: str = "mean") -> Any:
     >>> float(l1_loss(np.array([1.0, 3.0]), np.array([1.0, 1.0])))
     1.0
     """
-    return _reduced(absolute(x - target), reduction, "l1_loss")
+    return reduced(absolute(x - target), reduction, "l1_loss")
 
 
 def huber_loss(x: Any, target: Any, /, *, delta: float = 1.0, reduction: str = "mean") -> Any:
@@ -78,7 +78,7 @@ def huber_loss(x: Any, target: Any, /, *, delta: float = 1.0, reduction: str = "
         raise ArgumentError("argument `delta` of `huber_loss`", "a positive number", f"{delta}")
     difference = x - target
     limited = clip(difference, -delta, delta)
-    return _reduced(limited * (difference - limited * 0.5), reduction, "huber_loss")
+    return reduced(limited * (difference - limited * 0.5), reduction, "huber_loss")
 
 
 @op(elementwise=True)
@@ -115,7 +115,7 @@ def binary_cross_entropy_with_logits(
     0.6931471805599453
     """
     values = logistic_loss(logits, targets)
-    return _reduced(values, reduction, "binary_cross_entropy_with_logits")
+    return reduced(values, reduction, "binary_cross_entropy_with_logits")
 
 
 @whole
@@ -131,7 +131,7 @@ def nll_loss(
     axis = positive_axis(axis, len(log_probabilities.shape), "nll_loss")
     _check_targets(log_probabilities, raw(to_array(targets)), axis, "nll_loss")
     taken = take_along_axis(log_probabilities, expand_dims(targets, axis=axis), axis=axis)
-    return _reduced(-squeeze(taken, axis=axis), reduction, "nll_loss")
+    return reduced(-squeeze(taken, axis=axis), reduction, "nll_loss")
 
 
 @op

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..arrays.batched import moved_to
-from ..core.batching import identity_matrix
+from ..arrays.batched import identity_matrix, moved_to
 from ..core.op import face_of, op
-from ..core.symbols import lengths_of, whole
 from ..core.tensor import is_inexact, raw
 from ..errors import ArgumentError, ShapeError
+from ..kinds.symbols import lengths_of, whole
 from .arithmetic import abs
 from .creation import zeros_like
 from .dtypes import finfo

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.op import op
-from ..core.symbols import whole
 from ..core.tensor import raw, to_array, wrap
 from ..errors import ArgumentError, ShapeError
+from ..kinds.symbols import whole
 from .exponential import sqrt
 from .indexing import positive_axis
 from .shaping import hidden_axes, reshape

@@ -14,14 +14,13 @@ from typing import Any
 from ..arrays import SCALARS, adapters, is_array
 from ..arrays.batched import Batched
 from ..arrays.symbol import Symbol
-from ..core import tensor
 from ..core.cotangent import is_complex
-from ..core.inplace import check_writable, overwrite
+from ..core.inplace import check_writable, write_over
 from ..core.node import FREED, Node, number
 from ..core.op import OPS
-from ..core.saved_tensor_hooks import PackedValues
 from ..core.tensor import Tensor, is_inexact, raw
 from ..errors import ArgumentError, DtypeError, ShapeError
+from ..lost_paths import left
 from .indexing import assign_at, getitem
 
 _STRAIGHT = {
@@ -102,9 +101,10 @@ def _inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         value = function(self, other)
         if value.dtype != self.dtype:
             value = _fitting(value, self, name)
-        if value._node is not None:
-            keep_old(value._node, start, self._data)
-        return overwrite(self, value, name)
+        last = value._history  # of what was just computed
+        if last is not None:
+            keep_old(last, start, self._data)
+        return write_over(self, value, name)
 
     return method
 
@@ -133,7 +133,7 @@ def keep_old(last: Node, start: int, data: Any) -> None:
         node = fresh.pop()
         if node is None or not node.parents or node.seq < start or node.saved is FREED:
             continue
-        if isinstance(node.saved, PackedValues):  # packed by a hook: not this memory
+        if hasattr(node.saved, "packed"):  # packed by a hook: not this memory
             fresh.extend(node.parents)
             continue
         node.saved = tuple([
@@ -200,8 +200,7 @@ def _dlpack(
 
     The request is passed to the array's library. Raises `BufferError` if it cannot be met.
     """
-    if self._node is not None:
-        tensor.left(self._node, ".__dlpack__()")
+    left(self._node, ".__dlpack__()")
     given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
     data = self._data
     how = {name: value for name, value in given.items() if value is not None}

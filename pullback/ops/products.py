@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any
 
-from ..core.batching import identity_matrix
+from ..arrays.batched import identity_matrix
 from ..core.op import face_of, op
-from ..core.symbols import whole
 from ..core.tensor import raw
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..kinds.symbols import whole
 from .complex_ import conj
 from .indexing import positive_axis
 from .operands import arrays_of, integer_of, shared_axis

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.departures import detached
 from ..core.op import op
 from ..core.tensor import Tensor
+from ..lost_paths import detached
 
 __all__ = ["ceil", "floor", "identity", "round", "stop_gradient", "trunc"]
 

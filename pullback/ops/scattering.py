@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import adapters
-from ..core.batching import bare
+from ..arrays.batched import bare
 from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array
 

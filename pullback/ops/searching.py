@@ -14,9 +14,9 @@ from ..arrays import namespace
 from ..arrays.batched import Batched, spread
 from ..arrays.symbol import Symbol
 from ..core.op import OPS, face_of, op
-from ..core.symbols import whole
 from ..core.tensor import Tensor, raw, to_array, wrap
 from ..errors import ArgumentError, BatchedValueError, ShapeError, SymbolError
+from ..kinds.symbols import whole
 from .creation import zeros_like
 from .indexing import along, getitem, positive_axis, scatter, take, take_along_axis
 from .selecting import minimum, where

@@ -10,13 +10,12 @@ import math
 from typing import Any
 
 from ..arrays import namespace
-from ..arrays.batched import moved_to, tags_of
-from ..core.batching import counted
+from ..arrays.batched import counted, moved_to, tags_of
 from ..core.cotangent import unbroadcast
 from ..core.op import face_of, op
-from ..core.symbols import whole
 from ..core.tensor import Tensor, raw, to_array, wrap
 from ..errors import ArgumentError, BatchedValueError, PositionError, ShapeError
+from ..kinds.symbols import whole
 from .indexing import take
 from .operands import broadcast_shape
 

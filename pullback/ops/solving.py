@@ -9,7 +9,7 @@ from typing import Any
 
 from ..arrays.matrices import check_right_side
 from ..core.op import face_of, op
-from ..core.symbols import whole
+from ..kinds.symbols import whole
 from .complex_ import conj
 from .creation import tril, triu
 from .linalg import solve_examples

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from ..core.cotangent import conjugated
 from ..core.op import face_of, op
-from ..core.symbols import whole
+from ..kinds.symbols import whole
 from .arithmetic import abs
 from .decompositions import adjoint, hermitian, with_rest, without_rest
 from .dtypes import finfo

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from ..arrays import adapters
-from ..core.batching import adapter_of, counted, zeros_by
+from ..arrays.batched import adapter_of, counted, zeros_by
 from ..core.op import op
 from ..core.tensor import raw
 from .indexing import getitem, scatter, set_at

@@ -19,9 +19,9 @@ from ..core.cotangent import is_complex
 from ..core.inplace import immutable
 from ..core.node import maker_of
 from ..core.op import OPS
-from ..core.symbols import current_graph
 from ..core.tensor import Tensor, check_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from ..kinds.symbols import current_graph
 from ..variable import Variable
 
 _PIECE = 1 << 16  # entries; see docs/performance.md

@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..core.cotangent import is_complex
-from ..core.state import no_grad
 from ..core.tensor import Tensor
 from ..errors import ArgumentError, DtypeError
 from ..ops import abs as absolute
 from ..ops import clip, maximum, minimum, sqrt
 from ..ops import max as largest
 from ..ops import sum as total_of
+from ..recording import no_grad
 
 
 def global_norm(grads: Iterable[Any]) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 from ..arrays import adapters
 from ..core import versions
 from ..core.op import OPS
-from ..core.state import enable_grad
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentError, ArgumentTypeError
+from ..recording import enable_grad
 from ..variable import Variable
 from .base import Group, Optimizer, at_least
 from .line_search import Point, strong_wolfe

@@ -9,7 +9,7 @@ import numpy
 
 from ..core import versions
 from ..core.inplace import overwrite
-from ..core.state import ALL, SPECIAL, state
+from ..core.state import ALL, state
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from ..ops.operators import keep_old
@@ -35,7 +35,7 @@ def is_followed(x: Tensor) -> bool:
     now = state()
     if node is None or now.mode < node.level:
         return False
-    return now.mode <= ALL or now.mode & ~SPECIAL >= node.level or bool(now.accumulators)
+    return now.mode <= ALL or now.follows(node) or bool(now.accumulators)
 
 
 def plain(value: Any, by: str) -> Any:

@@ -47,7 +47,7 @@ def _as_operation(name: str) -> Callable[..., Any]:
     general = _as_function(name)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        plain = inexact_dtypes[self._data.dtype] and _AXES.issuperset(kwargs)
+        plain = inexact_dtypes[self._array.dtype] and _AXES.issuperset(kwargs)
         if plain and not args:
             return OPS[name](self, **kwargs)
         if plain and len(args) == 1 and "axis" not in kwargs:

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 import numpy
 
-from ..core.batching import adapter_of
+from ..arrays.batched import adapter_of
 from ..core.tensor import inexact_dtypes, raw
 from ..errors import DtypeError
 

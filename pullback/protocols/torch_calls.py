@@ -1,8 +1,9 @@
 """PyTorch's protocol: what `torch.sin(t)` and `torch_tensor * t` do when t is a Tensor.
 
-A function with a rule returns a Tensor, recorded as the operations that the rule consists of. A
-function without a rule raises an error if an argument is tracked; for untracked arguments PyTorch
-computes it and returns its own tensors.
+The rules are the functions of the same names in the front end `pullback.torch`. A function with a
+rule returns a Tensor, recorded as the operations that the rule consists of. A function without a
+rule raises an error if an argument is tracked; for untracked arguments PyTorch computes it and
+returns its own tensors.
 """
 
 from __future__ import annotations
@@ -13,12 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..arrays import adapters, is_array
-from ..core import tensor as _tensor
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentTypeError
-from . import torch_layers as torch_layers
+from ..lost_paths import left
 from .leaving import is_followed, tensors_in
-from .torch_rules import RULES
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
@@ -40,13 +39,15 @@ def answer(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> A
     plain = _OPERATORS.get(name)
     if plain is not None and len(args) == 2 and not kwargs:
         return plain(*[_to_tensors(a, out) for a in args])
+    from ..torch.rules import rule as rule_of
+
     who = f"torch.{name}"
-    rule = RULES.get(name)
+    rule = rule_of(name)
     if rule is None:
         return _without_rule(who, function, args, kwargs)
     kwargs = _without_defaults(function, kwargs)
     try:
-        bound = inspect.signature(rule).bind(*args, **kwargs)
+        bound = rule.parameters.bind(*args, **kwargs)
     except TypeError as error:
         return _without_rule(who, function, args, kwargs, f"leave out arguments: {error}")
     _refuse_parameters(who, [args, kwargs])
@@ -119,8 +120,7 @@ def _without_rule(
 def _to_plain(value: Any, by: str) -> Any:
     """Nested values with Tensors replaced by plain arrays."""
     if isinstance(value, Tensor):
-        if value._node is not None:
-            _tensor.left(value._node, by)
+        left(value._node, by)
         return adapters[raw(value).__class__].plain(raw(value))
     if isinstance(value, (tuple, list)):
         parts = [_to_plain(part, by) for part in value]

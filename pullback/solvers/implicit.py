@@ -13,20 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._user_code import user_line
-from ..core import departures, versions
+from ..arrays.batched import identity_matrix
 from ..core import state as _state
-from ..core.accumulator import advance
-from ..core.batching import identity_matrix
+from ..core import versions
 from ..core.captures import is_older
 from ..core.cotangent import accumulate, wrapped
-from ..core.custom_op import ByStep
+from ..core.custom_op import CustomOp, custom_node
 from ..core.forward import push
-from ..core.node import FREED, Leaf, Node, new, note, number, where
-from ..core.record import freed
+from ..core.node import FREED, Leaf, Node, where
+from ..core.record import attach, freed
 from ..core.reverse import pull, reached_ends
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import CaptureError, InplaceError
+from ..lost_paths import warn_of_lost
 from ..ops.linalg import solve
 from ..transforms.mapping import vmap
 from ..transforms.trace import END, Trace
@@ -42,7 +41,7 @@ class Here(Trace):
         # The point gets a level of its own, which no outer trace records.
         before = _state.change(watching=_state.EVERYTHING)
         try:
-            super().__init__(who, function, xs, {}, range(len(xs)), level=_state.FORWARD)
+            super().__init__(who, function, xs, {}, range(len(xs)), level=_state.TANGENT)
         finally:
             _state.restore(before)
 
@@ -56,10 +55,9 @@ class Here(Trace):
 
     def follows(self, values: Sequence[Any]) -> bool:
         """Whether an outer trace tracks the results or any of `values`."""
-        level = _state.state().mode & ~_state.SPECIAL
+        follows = _state.state().follows
         return self.is_outer() or any(
-            isinstance(v, Tensor) and v._node is not None and v._node.level <= level
-            for v in values
+            isinstance(v, Tensor) and v._node is not None and follows(v._node) for v in values
         )
 
     def pulled(self, cotangents: Sequence[Any], wanted: Sequence[Any] | None = None) -> list[Any]:
@@ -84,7 +82,7 @@ class Here(Trace):
         arrived = [None if n is None else found.get(n) for n in nodes]
         lost = [n for n, g in zip(nodes, arrived, strict=True) if n is not None and g is None]
         if lost:
-            departures.warn_of_lost(self.departures, lost, self.start, self.who)
+            warn_of_lost(self.departures, lost, self.start, self.who)
         return [None if g is None else wrapped(cls, g) for g in arrived]
 
     def pushed(self, tangents: dict[Node, Any]) -> list[Any]:
@@ -130,33 +128,6 @@ def zeros_like(x: Any) -> Any:
 # Nodes --------------------------------------------------------------------------------------
 
 
-class SolverNode(Node):
-    """The node of a solution; `saved` holds its arrays, `spaces` their shapes if there are several.
-    """
-
-    __slots__ = ("cls", "spaces")
-
-    cls: type
-    spaces: list[Any]
-
-
-def begun(op: Any, parents: Sequence[Node | None], saved: Any, cls: type) -> Any:
-    """(node of a solution, whether reverse mode records it); (None, False) if nothing records."""
-    now = _state.state()
-    levels = [p.level for p in parents if p is not None]
-    reverse = any(level <= now.mode & ~_state.SPECIAL for level in levels)
-    cut = reverse and now.closed is not None and now.closed.check(op, tuple(parents))
-    if cut or not levels or not (reverse or now.accumulators):
-        return None, False
-    node = new(SolverNode)
-    node.op, node.parents, node.saved, node.cls = op, tuple(parents), saved, cls
-    node.seq = number()
-    node.level = min(levels)
-    if now.lines:
-        note(node).line = user_line()
-    return node, reverse
-
-
 def check_as_before(node: Any, outside: Sequence[Node]) -> None:
     """Raise unless a function that runs again uses the tensors that it used when recorded.
 
@@ -179,7 +150,7 @@ def check_as_before(node: Any, outside: Sequence[Node]) -> None:
             )
 
 
-class Implicit(ByStep):
+class Implicit(CustomOp):
     """The operation of one solution of residual(x) = 0, for vectors.
 
     linear     solves linear systems: `linear(matvec, b)`; None uses the dense Jacobian
@@ -206,12 +177,10 @@ class Implicit(ByStep):
         finally:
             _state.restore(before)
         x = mapped_over(x, tags)
-        node, reverse = begun(self, parents, (x._data,), x._out)
-        if node is None:
+        if not parents:
             return wrap(x._out, x._data)
-        node.shape, node.dtype = x._data.shape, x.dtype
-        made = advance(node, reverse, x._out) if _state.state().accumulators else node
-        return wrap(x._out, x._data, made)
+        node = custom_node(self, tuple(parents), (x._data,), x._out)
+        return attach(node, [x], single=True)[0]
 
     def _here(self, node: Any, record: bool) -> Here:
         check_as_before(node, ())

@@ -17,12 +17,11 @@ import numpy
 
 from ..arrays import numpy_dtype
 from ..core import state as _state
-from ..core.accumulator import advance, output_node
 from ..core.cotangent import accumulate, is_complex, wrapped
-from ..core.custom_op import ByStep
-from ..core.forward import zeros_for
-from ..core.multi_output import picked
+from ..core.custom_op import CustomOp, custom_node
+from ..core.multi_output import end_of
 from ..core.node import Node
+from ..core.record import attach
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import (
     ArgumentError,
@@ -33,8 +32,9 @@ from ..errors import (
 )
 from ..ops import astype, stack, sum
 from ..transforms.trace import as_output
+from ..transposition import zeros_for
 from ..trees import flatten, leaves
-from .implicit import Here, begun, check_as_before, zeros_like
+from .implicit import Here, check_as_before, zeros_like
 from .vectors import Tags, as_of, floating, hidden, mapped_over, plain, tags_of, unrecorded
 
 
@@ -252,7 +252,7 @@ class _Numbers:
 # Derivatives --------------------------------------------------------------------------------
 
 
-class _Solution(ByStep):
+class _Solution(CustomOp):
     """The operation of one integration; `saved` holds the solution's parts and the times.
 
     Its parents are the nodes of y0, of the times, and of the system's closed-over tensors.
@@ -278,17 +278,9 @@ class _Solution(ByStep):
             _state.restore(before)
         parents = [*(y._node for y in ys), t._node, *self.closed]
         saved = ([o._data for o in outs], t._data)
-        node, reverse = begun(self, parents, saved, outs[0]._out)
-        if node is None:
+        if all(p is None for p in parents):
             return outs
-        node.shape, node.dtype = (), None
-        node.spaces = [(o._data.shape, o._data.dtype) for o in outs]
-        behind = advance(node, reverse, node.cls) if _state.state().accumulators else None
-        return [
-            wrap(o._out, o._data,
-                 output_node(behind, picked(node, i, o._data) if reverse else None, i, o._data))
-            for i, o in enumerate(outs)
-        ]
+        return attach(custom_node(self, tuple(parents), saved, outs[0]._out), outs)
 
     def _values(self, node: Any, record: bool) -> tuple[list[Any], Any]:
         """The solution and the times, linked to their nodes if they are to be recorded."""
@@ -297,7 +289,7 @@ class _Solution(ByStep):
         if not record:
             return [wrap(node.cls, a) for a in arrays], wrap(node.cls, times)
         ys = [
-            wrap(node.cls, a, output_node(node, picked(node, i, a), i, a))
+            wrap(node.cls, a, end_of(node, i, a))
             for i, a in enumerate(arrays)
         ]
         return ys, wrap(node.cls, times, node.parents[len(arrays)])

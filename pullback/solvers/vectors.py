@@ -9,9 +9,8 @@ from typing import Any
 import numpy
 
 from ..arrays import adapters, numpy_dtype
-from ..arrays.batched import Batched
+from ..arrays.batched import Batched, bare, hidden_under, plain_of
 from ..core import state as _state
-from ..core.batching import bare, hidden_under, plain_of
 from ..core.cotangent import is_complex, is_complex_dtype
 from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..errors import ShapeError

@@ -9,7 +9,7 @@ core differentiates is differentiated here: this package renames and adapts.
 from importlib import import_module as _import_module
 from typing import Any
 
-from ..core.symbols import current_graph as _current_graph
+from ..kinds.symbols import current_graph as _current_graph
 from . import autodiff as autodiff
 from . import config as config
 from . import debugging as debugging

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import ops
 from ..core.tensor import raw
+from ..nn.functional import activations as core
 from .convert import checked, operand
 from .elementwise import unary
 
@@ -33,8 +34,7 @@ def selu(features: Any, name: str | None = None) -> Any:
     >>> selu([0.0]).numpy()
     array([0.], dtype=float32)
     """
-    x = operand(features, "f", "selu")
-    return ops.elu(x, 1.6732632423543772848) * 1.0507009873554804934
+    return core.selu(operand(features, "f", "selu"))
 
 
 def relu6(features: Any, name: str | None = None) -> Any:

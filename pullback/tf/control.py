@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core.symbols import current_graph
 from ..core.tensor import Tensor as CoreTensor
 from ..errors import DtypeError, ShapeError
 from ..graphs import control as _control
 from ..graphs import folding as _folding
 from ..graphs import while_ as _while
+from ..kinds.symbols import current_graph
 from ..ops import stop_gradient
 from ..trees import mapped
 from .convert import as_tensor, convert_to_tensor

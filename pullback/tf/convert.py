@@ -39,9 +39,9 @@ def convert_to_tensor(
     """
     wanted = array_dtype(dtype)
     if isinstance(value, CoreTensor):
-        if wanted is not None and value._data.dtype != wanted:
+        if wanted is not None and value._array.dtype != wanted:
             raise ArgumentError("tf.convert_to_tensor", f"a tensor of dtype {wanted}",
-                                f"a tensor of {value._data.dtype}", f"tf.cast(x, tf.{wanted})")
+                                f"a tensor of {value._array.dtype}", f"tf.cast(x, tf.{wanted})")
         return as_tensor(value)
     if wanted is None and dtype_hint is not None:
         try:
@@ -77,8 +77,8 @@ def _holds_tensors(value: Any) -> bool:
 def operand(value: Any, kinds: str = "", who: str = "") -> Any:
     """Convert an operand to a front-end tensor or variable; check its kind of dtype."""
     x = value if isinstance(value, Members) else as_tensor(value)
-    if kinds and kind_of(x._data.dtype) not in kinds:
-        raise wrong_dtype(who, x._data.dtype, kinds)
+    if kinds and kind_of(x._array.dtype) not in kinds:
+        raise wrong_dtype(who, x._array.dtype, kinds)
     return x
 
 
@@ -97,8 +97,8 @@ def matched(who: str, *values: Any) -> list[Any]:
     made = []
     for value in values:
         if isinstance(value, CoreTensor):
-            if value._data.dtype != dtype:
-                raise mixed_dtypes(who, dtype, value._data.dtype)
+            if value._array.dtype != dtype:
+                raise mixed_dtypes(who, dtype, value._array.dtype)
             made.append(operand(value))
         else:
             made.append(wrap(Tensor, array_of(like(value, dtype, who), dtype)))
@@ -116,9 +116,9 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     """
     wanted = array_dtype(dtype)
     if isinstance(value, CoreTensor):
-        if wanted is not None and value._data.dtype != wanted:
+        if wanted is not None and value._array.dtype != wanted:
             raise ArgumentTypeError("tf.constant", f"a tensor of dtype {wanted}",
-                                    f"a tensor of {value._data.dtype}", f"tf.cast(x, tf.{wanted})")
+                                    f"a tensor of {value._array.dtype}", f"tf.cast(x, tf.{wanted})")
         value = value._data
     array = array_of(value, wanted)
     array = adapters[array.__class__].copy(array) if array is value else array

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import ops
 from ..core.op import OPS
-from ..core.symbols import whole
+from ..kinds.symbols import whole
 from ..ops.convolution import _windows as windows_of
 from .convert import checked, matched, shape_of
 from .errors import invalid

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.symbols import current_graph
 from ..custom.gradient import custom_gradient
 from ..errors import TapeError
 from ..graphs import gradients as _gradients
+from ..kinds.symbols import current_graph
 from ..ops import reshape, stack
 from .tape import UnconnectedGradients
 

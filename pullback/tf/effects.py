@@ -11,10 +11,10 @@ import numpy
 
 from .. import ops
 from ..arrays.inexact import kind_of
-from ..core.symbols import current_graph
 from ..core.tensor import raw
 from ..graphs import py as _py
 from ..graphs.tracing import effect
+from ..kinds.symbols import current_graph
 from ..trees import leaves, mapped
 from .convert import as_tensor, convert_to_tensor
 from .dtypes import array_dtype

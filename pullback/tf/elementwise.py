@@ -24,7 +24,7 @@ def unary(name: str, kinds: str = "fc") -> Callable[..., Any]:
     def call(x: Any, name: str | None = None) -> Any:
         if not isinstance(x, Members):
             x = as_tensor(x)
-        dtype = x._data.dtype
+        dtype = x._array.dtype
         if not (dtype is _SINGLE or dtype is _DOUBLE) and kind_of(dtype) not in kinds:
             raise wrong_dtype(call.__name__, dtype, kinds)
         return function(x)

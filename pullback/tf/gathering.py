@@ -8,8 +8,8 @@ import numpy
 
 from .. import ops
 from ..arrays.symbol import Symbol
-from ..core.symbols import whole
 from ..errors import SymbolError
+from ..kinds.symbols import whole
 from .convert import axis_of, checked, matched, operand, shape_of
 from .errors import invalid
 from .indexed_slices import looked_up

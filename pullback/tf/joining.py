@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 
 from .. import ops
-from ..core.symbols import whole
 from ..core.tensor import raw
+from ..kinds.symbols import whole
 from .convert import axis_of, checked, matched, operand, shape_of
 from .errors import invalid
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import ops
 from ..core.op import OPS
-from ..core.symbols import whole
+from ..kinds.symbols import whole
 from . import strict
 from .convert import axis_of, checked, matched, operand
 from .errors import invalid

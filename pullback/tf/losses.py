@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
 from .. import ops
+from ..nn.functional import losses as core
 from .convert import checked, matched, operand
 from .errors import invalid
 
@@ -80,8 +79,7 @@ def weighted_cross_entropy_with_logits(
     array([1.3862944], dtype=float32)
     """
     x, t, weight = matched("weighted_cross_entropy_with_logits", logits, labels, pos_weight)
-    scale = 1 + (weight - 1) * t
-    return (1 - t) * x + scale * ops.softplus(-x)
+    return core.binary_cross_entropy_with_logits(x, t, reduction="none", pos_weight=weight)
 
 
 @checked
@@ -96,9 +94,8 @@ def log_poisson_loss(
     array([1.], dtype=float32)
     """
     c, t = matched("log_poisson_loss", log_input, targets)
-    loss = ops.exp(c) - c * t
+    loss = core.poisson_nll_loss(c, t, reduction="none")
     if not compute_full_loss:
         return loss
-    stirling = t * ops.log(t) - t + 0.5 * ops.log(2 * float(numpy.pi) * t)
     small = (t >= 0) & (t <= 1)
-    return loss + ops.where(small, ops.zeros_like(t), stirling)
+    return loss + ops.where(small, ops.zeros_like(t), core.stirling(t))

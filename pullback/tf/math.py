@@ -224,7 +224,7 @@ def _total(name: str, core: str) -> Callable[..., Any]:
         input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
     ) -> Any:
         x = operand(input_tensor, "fciu", call.__name__)
-        dtype = x._data.dtype if x._data.dtype.kind in "iu" else None
+        dtype = x._array.dtype if x._array.dtype.kind in "iu" else None
         return function(x, axis=axis_of(axis), dtype=dtype, keepdims=keepdims)
 
     return checked(named(call, name, function))
@@ -250,7 +250,7 @@ def reduce_mean(
     array([2. , 3.5], dtype=float32)
     """
     x = operand(input_tensor, "fciu", "reduce_mean")
-    if x._data.dtype.kind not in "iu":
+    if x._array.dtype.kind not in "iu":
         return _mean(x, axis, keepdims)
     total = reduce_sum(x, axis, keepdims)
     count = x.shape.num_elements() // max(1, total.shape.num_elements())
@@ -285,7 +285,7 @@ def _running(name: str, core: str) -> Callable[..., Any]:
         axis = int(axis_of(axis))
         if reverse:
             x = ops.flip(x, axis=axis)
-        dtype = x._data.dtype if x._data.dtype.kind in "iu" else None
+        dtype = x._array.dtype if x._array.dtype.kind in "iu" else None
         out = function(x, axis=axis, dtype=dtype, include_initial=exclusive)
         if exclusive:
             at = axis % len(x._data.shape)
@@ -363,7 +363,7 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | N
     """
     x = operand(x, "fc", "l2_normalize")
     total = reduce_sum(real(x * conj(x)), axis, keepdims=True)
-    return x * ops.astype(rsqrt(maximum(total, epsilon)), x._data.dtype)
+    return x * ops.astype(rsqrt(maximum(total, epsilon)), x._array.dtype)
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import ops
 from ..core.op import OPS
-from ..core.symbols import whole
+from ..kinds.symbols import whole
 from ..ops.convolution import _windows as windows_of
 from .convert import checked, operand
 from .errors import invalid

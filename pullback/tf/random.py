@@ -12,9 +12,10 @@ from typing import Any
 import numpy
 
 from .. import random as _core
-from ..core import batching
+from ..core import vmaps
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
+from ..kinds import batching
 from .convert import operand, shape_of
 from .dtypes import array_dtype, float32
 from .tensor import Tensor
@@ -211,11 +212,11 @@ def _truncated(core: _core.Generator, shape: Any, mean: Any, stddev: Any, dtype:
 @contextmanager
 def _outside() -> Iterator[None]:
     """Draw samples as if outside vectorized_map: one array, not one per example."""
-    token = batching.enter(())
+    token = vmaps.enter(())
     try:
         yield
     finally:
-        batching.leave(token)
+        vmaps.leave(token)
 
 
 from .sampling import categorical as categorical  # noqa: E402  # uses names defined above

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from .. import ops
-from ..core.symbols import whole
+from ..kinds.symbols import whole
 from .convert import checked, matched
 from .gathering import _coordinates, _positions
 from .segments import unsorted_segment_max, unsorted_segment_min

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar, Token
 from typing import Any
 
-from ..core import symbols
+from ..core.state import Scoped
 from ..errors import ArgumentError
+from ..kinds import symbols
 
 __all__ = [
     "control_dependencies", "device", "get_current_name_scope", "init_scope", "name_scope",
 ]
 
-_scope: ContextVar[str] = ContextVar("pullback_tf_name_scope", default="")
+_scope: Scoped[str] = Scoped("tf_name_scope", "")
 
 
 class name_scope:
@@ -33,7 +33,7 @@ class name_scope:
         if not isinstance(name, str):
             raise ArgumentError("tf.name_scope", "a name", repr(name))
         self._name = name
-        self._tokens: list[Token[str]] = []
+        self._around: list[str] = []
 
     @property
     def name(self) -> str:
@@ -44,11 +44,11 @@ class name_scope:
         around, name = _scope.get(), self._name
         if name and not name.endswith("/"):
             name = f"{around}{name}/"
-        self._tokens.append(_scope.set(name))
+        self._around.append(_scope.set(name))
         return name
 
     def __exit__(self, *exc: object) -> None:
-        _scope.reset(self._tokens.pop())
+        _scope.set(self._around.pop())
 
 
 def scoped(name: str) -> str:

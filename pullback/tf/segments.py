@@ -9,8 +9,8 @@ import numpy
 
 from .. import ops
 from ..arrays.numpy_.narrow import finfo
-from ..core.symbols import whole
 from ..core.tensor import raw, wrap
+from ..kinds.symbols import whole
 from .convert import checked, operand
 from .dtypes import array_dtype
 from .errors import invalid

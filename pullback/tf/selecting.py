@@ -10,8 +10,8 @@ import numpy
 from .. import ops
 from ..arrays.inexact import kind_of
 from ..arrays.numpy_.narrow import finfo
-from ..core.symbols import whole
 from ..core.tensor import raw, wrap
+from ..kinds.symbols import whole
 from .convert import as_tensor, axis_of, checked, convert_to_tensor, matched, operand, shape_of
 from .dtypes import array_dtype
 from .errors import invalid

@@ -10,8 +10,8 @@ import numpy
 from .. import ops
 from ..arrays.symbol import AnyShape, is_open
 from ..core.op import OPS
-from ..core.symbols import beside, symbols_in, whole
 from ..core.tensor import raw, wrap
+from ..kinds.symbols import beside, symbols_in, whole
 from .convert import as_tensor, axis_of, checked, matched, operand, shape_of
 from .dtypes import array_dtype, as_dtype
 from .errors import invalid

@@ -10,8 +10,8 @@ import numpy
 
 from .. import fft as _core
 from .. import ops
-from ..core.symbols import whole
 from ..core.tensor import raw, wrap
+from ..kinds.symbols import whole
 from .convert import axis_of, checked, operand, shape_of
 from .dtypes import array_dtype
 from .errors import invalid

@@ -9,8 +9,8 @@ import numpy
 
 from .. import linalg as _core
 from .. import ops
-from ..core.symbols import whole
 from ..core.tensor import raw, wrap
+from ..kinds.symbols import whole
 from .convert import axis_of, checked, matched, operand
 from .errors import invalid
 from .shaping import reshape

@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 
 from .. import ops
-from ..core.symbols import current_graph
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentTypeError
+from ..kinds.symbols import current_graph
 from . import strict
 from .convert import operand
 from .errors import OutOfRangeError

@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 
 from .. import ops, special
-from ..core.symbols import whole
 from ..core.tensor import raw, wrap
+from ..kinds.symbols import whole
 from .convert import axis_of, checked, matched, operand
 from .dtypes import array_dtype
 from .errors import invalid

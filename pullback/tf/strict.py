@@ -31,10 +31,10 @@ def _arithmetic(name: str) -> Binary:
     operate = OPS[name].op.operate
 
     def method(self: Any, other: Any) -> Any:
-        dtype = self._data.dtype
+        dtype = self._array.dtype
         if isinstance(other, CoreTensor):
-            if dtype is not other._data.dtype:
-                _same(name, dtype, other._data.dtype)
+            if dtype is not other._array.dtype:
+                _same(name, dtype, other._array.dtype)
         elif not (
             (dtype is _SINGLE or dtype is _DOUBLE)
             and (other.__class__ is float or other.__class__ is int)
@@ -56,12 +56,12 @@ def _general(name: str, kinds: str) -> Binary:
     function = OPS[name]
 
     def method(self: Any, other: Any) -> Any:
-        dtype = self._data.dtype
+        dtype = self._array.dtype
         if kind_of(dtype) not in kinds:
             raise wrong_dtype(name, dtype, kinds)
         if isinstance(other, CoreTensor):
-            if dtype is not other._data.dtype:
-                _same(name, dtype, other._data.dtype)
+            if dtype is not other._array.dtype:
+                _same(name, dtype, other._array.dtype)
         else:
             other = like(other, dtype, name)
         try:
@@ -80,10 +80,10 @@ def _same(name: str, first: Any, second: Any) -> None:
 
 def _refused(name: str, x: Any, y: Any, error: Exception) -> Exception:
     if isinstance(error, OverflowError):
-        return mixed_dtypes(name, x._data.dtype, str(error))
+        return mixed_dtypes(name, x._array.dtype, str(error))
     if x._data.__class__ is Symbol or raw(y).__class__ is Symbol:
         return translated(error, name)  # adds where the operation was built
-    shapes = tuple(x._data.shape), tuple(getattr(y, "shape", ()))
+    shapes = tuple(x._array.shape), tuple(getattr(y, "shape", ()))
     try:
         numpy.broadcast_shapes(*shapes)
     except ValueError:
@@ -96,11 +96,11 @@ def _divide() -> Binary:
     operate = _arithmetic("divide")
 
     def divide(self: Any, other: Any) -> Any:
-        dtype = self._data.dtype
+        dtype = self._array.dtype
         if dtype.kind in "iu":
             floating = numpy.dtype(_QUOTIENT.get(dtype.name, "float64"))
             if isinstance(other, CoreTensor):
-                _same("divide", dtype, other._data.dtype)
+                _same("divide", dtype, other._array.dtype)
                 other = OPS["astype"](other, floating)
             else:
                 other = array_of(like(other, dtype, "divide"), floating)
@@ -115,8 +115,8 @@ def _matmul() -> Binary:
 
     def matmul(self: Any, other: Any) -> Any:
         if not isinstance(other, CoreTensor):
-            other = array_of(other, self._data.dtype)
-        ranks = len(self._data.shape), len(other.shape)
+            other = array_of(other, self._array.dtype)
+        ranks = len(self._array.shape), len(other.shape)
         if min(ranks) < 2:
             raise invalid("`matmul`", "matrices, or stacks of them", f"ranks {ranks}",
                           "tf.linalg.matvec, or add an axis", _InvalidShape)
@@ -145,7 +145,7 @@ def reflected(function: Binary) -> Binary:
     """The operator with swapped operands, for a left operand that is not a tensor."""
 
     def method(self: Any, other: Any) -> Any:
-        dtype = self._data.dtype
+        dtype = self._array.dtype
         return function(self._out(array_of(like(other, dtype, function.__name__), dtype)), self)
 
     return method

@@ -10,6 +10,7 @@ from ..arrays.batched import Batched
 from ..arrays.inexact import kind_of
 from ..arrays.symbol import Symbol
 from ..core.op import OPS
+from ..core.outside import traces
 from ..core.tensor import Tensor as CoreTensor
 from ..errors import ArgumentTypeError
 from ..ops.indexing import getitem
@@ -58,19 +59,20 @@ class Members:
     """Members shared by `tf.Tensor` and `tf.Variable`."""
 
     __slots__ = ()
+    _array: Any
     _data: Any
     _out: ClassVar[Any]
 
     @property
     def dtype(self) -> DType:
         """The dtype of the entries; compares equal to NumPy's."""
-        dtype = self._data.dtype
+        dtype = (self._data if traces else self._array).dtype
         return _known.get(dtype) or as_dtype(dtype)
 
     @property
     def shape(self) -> TensorShape:
         """The lengths of the axes, as a TensorShape."""
-        shape = self._data.shape
+        shape = (self._data if traces else self._array).shape
         return tuple.__new__(TensorShape, shape) if shape.__class__ is tuple else (
             shape_known(shape)
         )
@@ -166,7 +168,7 @@ class Members:
             return inherited.__array_ufunc__(ufunc, method, *inputs, **how)
         first, second = inputs
         if not isinstance(first, CoreTensor):
-            dtype = self._data.dtype
+            dtype = self._array.dtype
             first = self._out(array_of(like(first, dtype, ufunc.__name__), dtype))
         return function(first, second)
 
@@ -181,8 +183,8 @@ class Members:
 
 
 def _of_kind(x: Any, kinds: str, who: str) -> Any:
-    if kind_of(x._data.dtype) not in kinds:
-        raise wrong_dtype(who, x._data.dtype, kinds)
+    if kind_of(x._array.dtype) not in kinds:
+        raise wrong_dtype(who, x._array.dtype, kinds)
     return x
 
 

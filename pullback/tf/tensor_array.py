@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import ops
-from ..core.symbols import current_graph
 from ..core.tensor import raw
 from ..graphs.regions import Region
+from ..kinds.symbols import current_graph
 from ..trees import flatten
 from .convert import convert_to_tensor, length_of, shape_of
 from .dtypes import DType, array_dtype, as_dtype

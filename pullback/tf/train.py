@@ -61,7 +61,7 @@ class Checkpoint:
         self.save_counter.assign_add(1)
         path = f"{file_prefix}-{int(self.save_counter)}"
         self.write(path)
-        _note_latest(Path(path))
+        note_latest(path)
         return path
 
     def write(self, file_prefix: Any, options: Any = None) -> str:
@@ -84,7 +84,7 @@ class Checkpoint:
 
     def read(self, save_path: Any, options: Any = None) -> Status:
         """`restore`, for a path returned by `write`."""
-        found = _load(save_path)
+        found = variables_in(save_path)
         own = dict(self._variables())
         for name in own.keys() & found.keys():
             own[name].assign(raw(found[name]))
@@ -167,15 +167,18 @@ class Status:
 # Files ------------------------------------------------------------------------------------------
 
 
-def _load(path: Any) -> dict[str, Any]:
+def variables_in(path: Any) -> dict[str, Any]:
+    """The variables of a checkpoint, by name; raises `NotFoundError` if there is no file."""
     try:
         return load(f"{path}{SUFFIX}")
     except FileNotFoundError:
         raise NotFoundError(None, None, f"no checkpoint at {path}") from None
 
 
-def _note_latest(path: Path) -> None:
-    (path.parent / "checkpoint").write_text(f'model_checkpoint_path: "{path.name}"\n')
+def note_latest(path: Any, state_filename: str | None = None) -> None:
+    """Records a checkpoint as the latest of its directory."""
+    state = Path(path).parent / (state_filename or "checkpoint")
+    state.write_text(f'model_checkpoint_path: "{Path(path).name}"\n')
 
 
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
@@ -194,7 +197,7 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
 def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
     """Names and shapes of a checkpoint's variables, sorted by name."""
     path = latest_checkpoint(ckpt_dir_or_file) or ckpt_dir_or_file
-    return [(n, list(v.shape)) for n, v in sorted(_load(path).items())]
+    return [(n, list(v.shape)) for n, v in sorted(variables_in(path).items())]
 
 
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
@@ -202,7 +205,7 @@ def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
 
     Raises `NotFoundError` for a missing name.
     """
-    found = _load(latest_checkpoint(ckpt_dir_or_file) or ckpt_dir_or_file)
+    found = variables_in(latest_checkpoint(ckpt_dir_or_file) or ckpt_dir_or_file)
     if name not in found:
         raise NotFoundError(None, None, f"no {name!r} in the checkpoint; it has {sorted(found)}")
     return found[name].numpy()
@@ -246,7 +249,7 @@ class CheckpointManager:
             path = self.checkpoint.save(self._prefix)
         else:
             path = self.checkpoint.write(f"{self._prefix}-{int(checkpoint_number)}")
-            _note_latest(Path(path))
+            note_latest(path)
         kept = self.checkpoints
         for old in kept[: len(kept) - self._most] if self._most else []:
             Path(f"{old}{SUFFIX}").unlink()

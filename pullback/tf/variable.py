@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from ..core.departures import copied
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError, InplaceError
+from ..lost_paths import copied
 from ..ops.indexing import set_at
 from ..variable import Variable as CoreVariable
 from .convert import constant, shape_of

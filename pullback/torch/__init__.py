@@ -6,17 +6,17 @@ Dtypes are NumPy's, tensors live in CPU memory, and random streams differ from P
 
 from typing import Any as _Any
 
-from ..core.state import enable_grad as enable_grad
-from ..core.state import inference_mode as inference_mode
-from ..core.state import is_grad_enabled as is_grad_enabled
-from ..core.state import is_inference_mode_enabled as is_inference_mode_enabled
-from ..core.state import no_grad as no_grad
-from ..core.state import set_grad_enabled as set_grad_enabled
 from ..ops import e as e
 from ..ops import inf as inf
 from ..ops import nan as nan
 from ..ops import newaxis as newaxis
 from ..ops import pi as pi
+from ..recording import enable_grad as enable_grad
+from ..recording import inference_mode as inference_mode
+from ..recording import is_grad_enabled as is_grad_enabled
+from ..recording import is_inference_mode_enabled as is_inference_mode_enabled
+from ..recording import no_grad as no_grad
+from ..recording import set_grad_enabled as set_grad_enabled
 from . import autograd as autograd
 from . import cuda as cuda
 from . import dtypes as _dtypes

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy
 
+from .. import ops
 from .. import random as core_random
 from ..arrays import adapters
-from ..core.departures import copied
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import raw, to_array, wrap
 from ..errors import ArgumentError
+from ..lost_paths import copied
 from . import dtypes
 from .errors import as_runtime, guarded
 from .shaping import lengths
@@ -139,8 +140,9 @@ def full_like(
     requires_grad: bool = False,
 ) -> Any:
     """A tensor filled with a value (under vmap, one per example), shaped like another."""
-    value, dtype = raw(fill_value), numpy.dtype(dtype or input.dtype)
-    return made(OPS["full_like"](input._data, fill_value=value, dtype=dtype), requires_grad)
+    dtype = dtypes.dtype_of(dtype or input.dtype)
+    out = OPS["full_like"](input, fill_value=raw(fill_value), dtype=dtype)
+    return out.requires_grad_() if requires_grad else out
 
 
 @guarded
@@ -149,7 +151,7 @@ def eye(
     requires_grad: bool = False,
 ) -> Any:
     """The identity matrix."""
-    return made(numpy.eye(n, m, dtype=dtype or dtypes.get_default_dtype()), requires_grad)
+    return made(raw(ops.eye(n, m, dtype=dtype or dtypes.get_default_dtype())), requires_grad)
 
 
 # Ranges -------------------------------------------------------------------------------------
@@ -195,13 +197,12 @@ def logspace(
 ) -> Any:
     """base ** linspace(start, end, steps)."""
     dtype = dtype or dtypes.get_default_dtype()
-    powers = numpy.float64(base) ** _spaced(start, end, steps)
-    return made(powers.astype(dtype), requires_grad)
+    return made((base ** _spaced(start, end, steps)).astype(dtype), requires_grad)
 
 
 def _spaced(start: Any, end: Any, steps: int) -> Any:
     first, last = (v.item() if isinstance(v, CoreTensor) else v for v in (start, end))
-    return numpy.linspace(first, last, steps)
+    return raw(ops.linspace(first, last, steps, dtype=dtypes.float64))
 
 
 # Random tensors -----------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy
@@ -10,6 +11,7 @@ from .. import ops
 from .. import random as _core
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
+from .dtypes import float64
 from .errors import guarded
 from .tensor import Tensor
 
@@ -26,7 +28,7 @@ def multinomial(
     >>> torch.multinomial(torch.tensor([0.0, 3.0, 0.0]), 2, replacement=True)
     tensor([1, 1])
     """
-    weights = numpy.asarray(input.detach(), numpy.float64)
+    weights = raw(ops.astype(input, float64))
     source = generator or _core.default_generator()
     if (weights < 0).any() or (weights.sum(-1) <= 0).any():
         raise ArgumentError(
@@ -38,14 +40,14 @@ def multinomial(
             f"{num_samples}",
         )
     shape = (*weights.shape[:-1], num_samples if replacement else weights.shape[-1])
-    drawn = 1 - raw(source.uniform(shape, dtype=numpy.float64))
+    drawn = 1 - raw(source.uniform(shape, dtype=float64))
     if not replacement:  # the smallest of exponential variables with the weights as rates
-        with numpy.errstate(divide="ignore", invalid="ignore"):
-            times = numpy.where(weights > 0, -numpy.log(drawn) / weights, numpy.inf)
-        return wrap(Tensor, numpy.argsort(times, axis=-1)[..., :num_samples])
-    rising = numpy.cumsum(weights, axis=-1) / weights.sum(-1, keepdims=True)
+        some = weights > 0
+        times = ops.where(some, -ops.log(drawn) / ops.where(some, weights, 1.0), inf)
+        return wrap(Tensor, ops.argsort(times, axis=-1)[..., :num_samples])
+    rising = ops.cumulative_sum(weights, axis=-1) / weights.sum(-1, keepdims=True)
     found = (drawn[..., None] > rising[..., None, :]).sum(-1)
-    return wrap(Tensor, numpy.minimum(found, weights.shape[-1] - 1))
+    return wrap(Tensor, ops.clip(found, None, weights.shape[-1] - 1))
 
 
 @guarded

@@ -7,6 +7,8 @@ float, complex) is higher.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy
@@ -15,6 +17,7 @@ from ..arrays import is_array
 from ..arrays.inexact import kind_of
 from ..arrays.numpy_ import narrow as _narrow
 from ..core.op import OPS
+from ..core.state import Scoped
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import inexact_dtypes
 from ..errors import DtypeError
@@ -140,6 +143,29 @@ def promote_types(type1: Any, type2: Any) -> Any:
     return numpy.promote_types(type1, type2)
 
 
+_of_the_core: Scoped[Any] = Scoped("dtypes_of_the_core", False)
+
+
+@contextmanager
+def of_the_core() -> Iterator[None]:
+    """The block computes with tensors of any array library: the core's rules choose dtypes.
+
+    `torch.sin(t)`, with PyTorch's own `sin` and a `pullback.Tensor`, runs `pullback.torch.sin` so.
+    """
+    with _of_the_core.held(True):
+        yield
+
+
+def adapts() -> Any:
+    """True where operands are converted to PyTorch's dtypes: everywhere but in `of_the_core`."""
+    return not _of_the_core.get()
+
+
+def dtype_of(dtype: Any) -> Any:
+    """The dtype that an argument `dtype` names; None for None."""
+    return dtype if dtype is None or _of_the_core.get() else numpy.dtype(dtype)
+
+
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
@@ -175,21 +201,21 @@ def result_type(*values: Any) -> Any:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """A tensor converted to a dtype; the tensor itself if it already has it."""
-    return x if x._data.dtype == dtype else OPS["astype"](x, dtype)
+    """A tensor converted to a dtype; the tensor itself for None, or if it already has it."""
+    return x if dtype is None or x._data.dtype == dtype else OPS["astype"](x, dtype)
 
 
-def promoted(x: Any, y: Any, *, inexact: Any = False) -> tuple[Any, Any]:
-    """Two operands in their common dtype; Python numbers are unchanged, since they adapt.
+def promoted(*values: Any, inexact: Any = False) -> tuple[Any, ...]:
+    """Operands in their common dtype; Python numbers are unchanged, since they adapt.
 
     inexact  as for division, whose result is never an integer
     """
-    dtype = result_type(x, y)
+    dtype = None if _of_the_core.get() else result_type(*values)
     if dtype is None:
-        return x, y
+        return values
     if inexact and not inexact_dtypes[dtype]:
         dtype = _default[0]
-    return _as(x, dtype), _as(y, dtype)
+    return tuple([_as(value, dtype) for value in values])
 
 
 def _as(value: Any, dtype: Any) -> Any:
@@ -200,4 +226,6 @@ def _as(value: Any, dtype: Any) -> Any:
 
 def floating(x: Any) -> Any:
     """Integer and boolean tensors converted to the default dtype; others unchanged."""
-    return x if inexact_dtypes[x._data.dtype] else OPS["astype"](x, _default[0])
+    if inexact_dtypes[x._data.dtype] or _of_the_core.get():
+        return x
+    return OPS["astype"](x, _default[0])

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import ops
 from ..errors import ArgumentError, ArgumentTypeError
-from .dtypes import _as, float32, floating, promoted, result_type
+from .dtypes import cast, dtype_of, float32, floating, promoted
 from .errors import as_runtime, guarded, written
 from .scalars import of_scalars
 from .tensor import Tensor, tensor_of
@@ -65,7 +65,7 @@ def _floating(operation: Callable[..., Any]) -> Callable[..., Any]:
         if out is not None:
             return written(out, call(input))
         try:
-            dtype = input._data.dtype
+            dtype = input._array.dtype
         except AttributeError:
             raise ArgumentTypeError(
                 f"`{operation.__name__}`", "a tensor", f"a {type(input).__name__}"
@@ -167,7 +167,7 @@ def round(input: Any, *, decimals: int = 0) -> Any:
     """
     if not decimals:
         return ops.round(input)
-    scale = 10.0 ** abs(decimals)
+    scale = 10.0 ** (decimals if decimals > 0 else -decimals)
     if decimals > 0:
         return ops.round(input * scale) / scale
     return ops.round(input / scale) * scale
@@ -183,8 +183,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """
     if min is None and max is None:
         raise as_runtime(ArgumentError("`clamp`", "min, max or both", "neither"))
-    dtype = result_type(input, *[bound for bound in (min, max) if bound is not None])
-    return ops.clip(*[_as(value, dtype) for value in (input, min, max)])
+    return ops.clip(*promoted(input, min, max))
 
 
 clip = clamp
@@ -225,9 +224,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         return ops.nonzero(condition)
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         input = tensor_of(input)
-    first, second = (promoted(input, other) if isinstance(input, Tensor)
-                     else promoted(other, input)[::-1])
-    return ops.where(condition, first, second)
+    return ops.where(condition, *promoted(input, other))
 
 
 @guarded
@@ -244,16 +241,16 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 
 @guarded
 @of_scalars
-def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """exp(x) / Σ exp(x) along an axis."""
-    return ops.softmax(input if dtype is None else input.to(dtype), axis=dim)
+    return ops.softmax(cast(input, dtype_of(dtype)), axis=dim)
 
 
 @guarded
 @of_scalars
-def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """log(exp(x) / Σ exp(x)) along an axis, computed without overflow."""
-    return ops.log_softmax(input if dtype is None else input.to(dtype), axis=dim)
+    return ops.log_softmax(cast(input, dtype_of(dtype)), axis=dim)
 
 
 @guarded

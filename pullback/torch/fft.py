@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy
-
 from .. import fft as _core
 from .. import ops
-from ..core.tensor import raw, wrap
+from ..core.tensor import is_inexact, raw
+from .creation import made
 from .dtypes import floating, get_default_dtype
 from .errors import guarded
-from .tensor import Tensor
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
@@ -58,32 +56,27 @@ rfft2, irfft2 = _grid(_core.rfftn, "rfft2", (-2, -1)), _grid(_core.irfftn, "irff
 def _frequencies(of: Any, name: str) -> Any:
     def call(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Any:
-        made = wrap(Tensor, of(n, d).astype(numpy.dtype(dtype or get_default_dtype())))
-        return made.requires_grad_() if requires_grad else made
+        return made(raw(of(n, d=d, dtype=dtype or get_default_dtype())), requires_grad)
 
     call.__name__ = name
     call.__doc__ = f"The sample frequencies of `{name[:-4]}` for n samples with spacing d."
     return call
 
 
-fftfreq = _frequencies(numpy.fft.fftfreq, "fftfreq")
-rfftfreq = _frequencies(numpy.fft.rfftfreq, "rfftfreq")
+fftfreq = _frequencies(_core.fftfreq, "fftfreq")
+rfftfreq = _frequencies(_core.rfftfreq, "rfftfreq")
 
 
 @guarded
 def fftshift(input: Any, dim: Any = None) -> Any:
     """Moves the zero frequency to the middle."""
-    return _core.fftshift(input, axes=dim) if _is_inexact(input) else _turned(input, dim, 1)
+    return _core.fftshift(input, axes=dim) if is_inexact(input) else _turned(input, dim, 1)
 
 
 @guarded
 def ifftshift(input: Any, dim: Any = None) -> Any:
     """The inverse of `fftshift`."""
-    return _core.ifftshift(input, axes=dim) if _is_inexact(input) else _turned(input, dim, -1)
-
-
-def _is_inexact(input: Any) -> bool:
-    return bool(raw(input).dtype.kind in "fc")
+    return _core.ifftshift(input, axes=dim) if is_inexact(input) else _turned(input, dim, -1)
 
 
 def _turned(input: Any, dim: Any, sign: int) -> Any:

@@ -11,6 +11,7 @@ from ..core import state as _state
 from ..core.inplace import overwrite
 from ..core.tensor import Tensor as CoreTensor
 from ..errors import ArgumentError
+from ..nn.device import swapped
 from ..transforms.trace import Argnums
 from ..trees import leaves
 from .errors import as_runtime, guarded_pull
@@ -302,17 +303,13 @@ def functional_call(
         raise as_runtime(ArgumentError(
             "functional_call(…, strict=True)", f"the names {', '.join(own)}", ", ".join(given)
         ))
-    swapped = {name: own[name] for name in given if name in own}
-    before = {name: (p._data, p._node) for name, p in swapped.items()}
+    known = {name: own[name] for name in given if name in own}
+    args = () if args is None else args if isinstance(args, tuple) else (args,)
     try:
-        for name, p in swapped.items():
-            p._data, p._node = given[name]._data, given[name]._node
-        args = () if args is None else args if isinstance(args, tuple) else (args,)
-        return module(*args, **(kwargs or {}))
+        with swapped([(p, given[name]) for name, p in known.items()]):
+            return module(*args, **(kwargs or {}))
     finally:
-        for name, p in swapped.items():
-            p._data, p._node = before[name]
-        _take_back(module, swapped, given)
+        _take_back(module, known, given)
 
 
 def _together(dicts: Any) -> dict[str, Any]:

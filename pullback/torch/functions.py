@@ -17,7 +17,7 @@ from .. import special as _special
 from ..arrays.inexact import kind_of
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
-from .dtypes import cast, finfo, floating, promoted
+from .dtypes import cast, complex128, finfo, float64, floating, promoted
 from .elementwise import clamp
 from .errors import as_runtime, guarded
 from .tensor import Tensor, tensor_of
@@ -42,19 +42,16 @@ def _made(function: Callable[..., Any], name: str, operation: Callable[..., Any]
     return made
 
 
-def _of_one(operation: Callable[..., Any], name: str) -> Any:
+def of_one(operation: Callable[..., Any], name: str) -> Any:
+    """An operation as a function of one tensor; integers become the default dtype."""
     return _made(lambda input: operation(floating(input)), name, operation)
 
 
-def _of_two(operation: Callable[..., Any], name: str) -> Any:
-    def call(input: Any, other: Any) -> Any:
-        if not isinstance(input, Tensor):
-            other, input = promoted(other, input, inexact=True)
-        else:
-            input, other = promoted(input, other, inexact=True)
-        return operation(input, other)
-
-    return _made(call, name, operation)
+def of_two(operation: Callable[..., Any], name: str) -> Any:
+    """An operation as a function of two operands, in their common floating dtype."""
+    return _made(
+        lambda input, other: operation(*promoted(input, other, inexact=True)), name, operation
+    )
 
 
 digamma: Any  # created below; other files import these
@@ -66,9 +63,9 @@ lgamma: Any
 sinc: Any
 xlogy: Any
 for _name, _operation in _SPECIAL.items():
-    globals()[_name] = _of_one(getattr(_special, _operation), _name)
+    globals()[_name] = of_one(getattr(_special, _operation), _name)
 for _name, _operation in _PAIRS.items():
-    globals()[_name] = _of_two(getattr(_special, _operation), _name)
+    globals()[_name] = of_two(getattr(_special, _operation), _name)
 
 
 # Arithmetic -----------------------------------------------------------------------------------
@@ -100,7 +97,7 @@ def frac(input: Any) -> Any:
 def float_power(input: Any, exponent: Any) -> Any:
     """input ** exponent, in float64."""
     base = tensor_of(input)
-    wide = numpy.dtype("complex128" if base.dtype.kind == "c" else "float64")
+    wide = complex128 if base.dtype.kind == "c" else float64
     power = cast(exponent, wide) if isinstance(exponent, Tensor) else exponent
     return cast(base, wide) ** power
 
@@ -137,9 +134,13 @@ def _whole_pair(function: Callable[..., Any], name: str, doc: str) -> Any:
 
 gcd = _whole_pair(numpy.gcd, "gcd", "The greatest common divisor of integers.")
 lcm = _whole_pair(numpy.lcm, "lcm", "The least common multiple of integers.")
-nextafter = _whole_pair(
-    numpy.nextafter, "nextafter", "The next floating-point number after input towards other."
-)
+
+
+@guarded
+def nextafter(input: Any, other: Any) -> Any:
+    """The next floating-point number after input towards other; it has no derivative."""
+    x, y = promoted(tensor_of(input), other)
+    return ops.nextafter(x.detach(), raw(y))
 
 
 @guarded

@@ -44,9 +44,11 @@ def gather(input: Any, dim: int, index: Any) -> Any:
     tensor([[2.],
             [3.]])
     """
-    if not (index.numel() and input.shape and index.shape):  # of any rank
+    if 0 in index.shape or not (input.shape and index.shape):  # of any rank
         return ops.getitem(ops.reshape(input, (-1,)), index)
-    return ops.getitem(input, _along(index, dim))
+    covered = [slice(0, n) for n in index.shape]
+    covered[dim] = slice(None)
+    return ops.take_along_axis(ops.getitem(input, tuple(covered)), index, axis=dim)
 
 
 @guarded

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from math import inf, prod
 from typing import Any, NamedTuple
-
-import numpy
 
 from .. import linalg as _core
 from .. import ops
-from ..core.tensor import raw, wrap
+from ..arrays.batched import Batched
+from ..core.tensor import raw
 from ..errors import ArgumentError
 from ..errors import SingularMatrixError as LinAlgError
-from .creation import as_tensor
-from .dtypes import cast
+from ..protocols.linear import cond_of, tensorinv_of, tensorsolve_of
+from .creation import as_tensor, zeros
+from .dtypes import cast, dtype_of, finfo, int32
 from .errors import as_runtime, guarded
 from .indexing import matmul as matmul
 from .reductions import axes
 from .scalars import of_scalars
-from .tensor import Tensor
 from .views import diagonal as _diagonal
 
 __all__ = [
@@ -56,7 +54,7 @@ class WithInfo(NamedTuple):
 
 
 def _no_failure(A: Any) -> Any:
-    return wrap(Tensor, numpy.zeros(tuple(A.shape[:-2]), numpy.int32))
+    return zeros(A.shape[:-2], dtype=int32)
 
 
 def inv_ex(A: Any, *, check_errors: bool = False) -> WithInfo:
@@ -88,7 +86,7 @@ def _triangle(A: Any, UPLO: str) -> Any:
     """
     seen = A.detach()
     low = ops.tril(seen) if UPLO == "L" else ops.conj(ops.matrix_transpose(ops.triu(seen)))
-    once = ops.where(numpy.eye(A.shape[-1], dtype=bool), ops.real(low), 0.0)
+    once = ops.real(ops.triu(low))
     return A + (low + ops.conj(ops.matrix_transpose(low)) - once - seen)
 
 
@@ -118,7 +116,12 @@ def svdvals(A: Any, *, driver: Any = None) -> Any:
 
 @guarded
 def qr(A: Any, mode: str = "reduced") -> Any:
-    """Q with orthonormal columns and upper triangular R, with A = Q R."""
+    """Q with orthonormal columns and upper triangular R, with A = Q R.
+
+    mode  "reduced"; "complete" (square Q); "r" (an empty Q)
+    """
+    if mode == "r":
+        return _core.qr(A)._replace(Q=ops.reshape(A, (-1,))[:0])
     return _core.qr(A, mode=mode)
 
 
@@ -179,8 +182,8 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> So
     sizes = _core.svdvals(A.detach())
     none = sizes.new_zeros(0)
     rank = _core.matrix_rank(A)
-    known = isinstance(raw(rank), (numpy.ndarray, numpy.generic))  # false inside vmap
-    full = rows > columns and known and bool(numpy.all(raw(rank) == columns))
+    known = not isinstance(raw(rank), Batched)
+    full = rows > columns and known and bool(ops.all(raw(rank) == columns))
     told = full and driver not in (None, "gelsy")
     gap = ops.sum(ops.square(ops.abs(matmul(A, found) - B)), axis=-2) if told else none
     if driver == "gels":
@@ -190,11 +193,11 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> So
 
 def _tolerance(A: Any, rtol: Any, atol: Any) -> Any:
     """The larger of two tolerances, relative to the largest singular value."""
-    sizes = _core.svdvals(A.detach())
-    if atol is None or not sizes.numel():
+    if atol is None or 0 in A.shape:
         return rtol
+    sizes = _core.svdvals(A.detach())
     if rtol is None:  # the default applies only without atol
-        usual = max(A.shape[-2:]) * float(numpy.finfo(sizes.dtype).eps)
+        usual = max(A.shape[-2:]) * float(finfo(sizes.dtype).eps)
         rtol = ops.where(as_tensor(atol) > 0, 0.0, usual)
     largest = ops.max(sizes, axis=-1)
     part = as_tensor(atol) / ops.where(largest > 0, largest, 1.0)
@@ -258,16 +261,12 @@ def vander(x: Any, N: int | None = None) -> Any:
 # Norms ----------------------------------------------------------------------------------------
 
 
-def _cast(x: Any, dtype: Any) -> Any:
-    return x if dtype is None else ops.astype(x, numpy.dtype(dtype))
-
-
 @guarded
 def vector_norm(
     x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """Vector norm (Σ |x|^ord)^(1/ord) over all or the given axes. Its derivative at 0 is 0."""
-    return _vector_norm(_cast(x, dtype), axes(dim), keepdim, ord)
+    return _vector_norm(cast(x, dtype_of(dtype)), axes(dim), keepdim, ord)
 
 
 @of_scalars
@@ -282,7 +281,7 @@ def matrix_norm(
     """Matrix norm: "fro", "nuc", or an operator norm ±1, ±2, ±inf."""
     rank = len(A.shape)
     first, second = (d % rank for d in dim)
-    moved = ops.moveaxis(_cast(A, dtype), (first, second), (-2, -1))
+    moved = ops.moveaxis(cast(A, dtype_of(dtype)), (first, second), (-2, -1))
     found = _core.matrix_norm(moved, ord=ord)
     return ops.expand_dims(found, axis=tuple(sorted((first, second)))) if keepdim else found
 
@@ -309,12 +308,10 @@ def norm(
 @guarded
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number ‖A‖ ‖A⁻¹‖, of the 2-norm if p is None."""
-    if p in (None, 2, -2):
-        s = _core.svdvals(A)
-        return s[..., 0] / s[..., -1] if p != -2 else s[..., -1] / s[..., 0]
-    if p not in ("fro", "nuc", 1, -1, inf, -inf):
+    found = cond_of(A, p)
+    if found is NotImplemented:
         raise as_runtime(ArgumentError("argument `p` of `cond`", "the order of a norm", repr(p)))
-    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+    return found
 
 
 # Tensors as linear maps -----------------------------------------------------------------------
@@ -323,8 +320,7 @@ def cond(A: Any, p: Any = None) -> Any:
 @guarded
 def tensorinv(A: Any, ind: int = 2) -> Any:
     """The inverse of a tensor as a linear map from its last axes to its first `ind` axes."""
-    first, last = tuple(A.shape[:ind]), tuple(A.shape[ind:])
-    return ops.reshape(inv(ops.reshape(A, (prod(first), prod(last)))), (*last, *first))
+    return tensorinv_of(A, ind)
 
 
 @guarded
@@ -332,6 +328,4 @@ def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
     """Solves `tensordot(A, X, X.ndim) = B` for X."""
     if dims is not None:
         A = ops.moveaxis(A, tuple(dims), tuple(range(len(A.shape) - len(dims), len(A.shape))))
-    shape = tuple(A.shape[len(B.shape) :])
-    square = ops.reshape(A, (-1, prod(shape)))
-    return ops.reshape(solve(square, ops.reshape(B, (-1,))), shape)
+    return tensorsolve_of(A, B)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -193,7 +194,7 @@ def _exponential(x: Any, uniform: Any, normal: Any, lambd: float = 1.0) -> Any:
 
 
 def _cauchy(x: Any, uniform: Any, normal: Any, median: float = 0.0, sigma: float = 1.0) -> Any:
-    return median + sigma * ops.tan(numpy.pi * (uniform() - 0.5))
+    return median + sigma * ops.tan(math.pi * (uniform() - 0.5))
 
 
 def _log_normal(x: Any, uniform: Any, normal: Any, mean: float = 1.0, std: float = 2.0) -> Any:
@@ -201,7 +202,7 @@ def _log_normal(x: Any, uniform: Any, normal: Any, mean: float = 1.0, std: float
 
 
 def _geometric(x: Any, uniform: Any, normal: Any, p: float) -> Any:
-    return ops.ceil(ops.log(uniform()) / numpy.log1p(-p))
+    return ops.ceil(ops.log(uniform()) / math.log1p(-p))
 
 
 @guarded

@@ -13,10 +13,10 @@ from ..core.multi_output import Pick
 from ..core.node import FREED, Leaf, note
 from ..core.node import Node as CoreNode
 from ..core.record import freed
-from ..core.saved_tensor_hooks import PackedOp, pack_node, unpacked
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import wrap
 from ..custom.context import FunctionNode
+from ..custom.saved_tensor_hooks import PackedOp, Packing, unpacked
 from ..errors import ArgumentError
 from .errors import as_runtime, guarded_pull
 
@@ -172,7 +172,7 @@ class SavedTensor:
                 "register_hooks of a saved tensor", "a saved tensor without hooks",
                 "hooks are already registered", "register hooks for one saved tensor only",
             ))
-        pack_node(node, [self._at], (pack_hook, unpack_hook), Tensor)
+        Packing(pack_hook, unpack_hook).pack(node, [self._at], Tensor)
 
 
 def leaf_tensor(leaf: Leaf) -> Any:

@@ -27,10 +27,10 @@ def _straight(name: str, *, inexact: bool = False) -> Binary:
     operate = OPS[name].op.operate
 
     def method(self: Any, other: Any, /) -> Any:
-        dtype = self._data.dtype
+        dtype = self._array.dtype
         try:
             if (
-                other._data.dtype is dtype if other.__class__ is Tensor
+                other._array.dtype is dtype if other.__class__ is Tensor
                 else other.__class__ is float or other.__class__ is int
             ) and (dtype is float32 or dtype is float64):
                 return operate(self, other)
@@ -88,7 +88,7 @@ def _product(self: Any, other: Any, /) -> Any:
     theirs = getattr(raw(other), "dtype", None)
     if theirs is None:
         return NotImplemented
-    if self._data.dtype is not theirs and self._data.dtype != theirs:
+    if self._array.dtype is not theirs and self._array.dtype != theirs:
         raise as_runtime(DtypeError(
             "`matmul`", "two tensors of one dtype", f"{self.dtype} and {other.dtype}",
             "convert one of them, for example with y.to(x.dtype)",

@@ -5,6 +5,7 @@ If a value comes with an index, the entry at that index receives the gradient.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy
@@ -14,6 +15,7 @@ from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
 from .dtypes import cast, floating, int64
 from .errors import as_runtime, guarded
+from .indexing import nonzero
 from .reductions import ValuesIndices
 from .scalars import of_scalars
 from .tensor import Tensor, tensor_of
@@ -160,9 +162,7 @@ cummax, cummin = _running("cummax", True), _running("cummin", False)
 def logcumsumexp(input: Any, dim: int) -> Any:
     """Cumulative log-sum-exp along an axis, computed without overflow."""
     parts = ops.unstack(input, axis=dim)
-    for i in range(1, len(parts)):
-        parts = (*parts[:i], ops.logaddexp(parts[i - 1], parts[i]), *parts[i + 1 :])
-    return ops.stack(list(parts), axis=dim)
+    return ops.stack(list(accumulate(parts, ops.logaddexp)), axis=dim)
 
 
 def _quantile(
@@ -241,7 +241,7 @@ def msort(input: Any) -> Any:
 @guarded
 def argwhere(input: Any) -> Any:
     """The indices of nonzero entries, one row per entry."""
-    return _tensor(numpy.argwhere(raw(input)))
+    return nonzero(input)
 
 
 @guarded

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 from .. import linalg as _core
 from .. import ops
+from ..core.tensor import raw
 from ..errors import ArgumentError, ShapeError
+from ..protocols.linear import kron_of
 from . import linalg
 from .errors import as_runtime, guarded
 from .indexing import _axes, bmm, dot, mm, mv, outer
@@ -73,12 +75,7 @@ def kron(input: Any, other: Any) -> Any:
     >>> torch.kron(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0]))
     tensor([ 1., 10.,  2., 20.])
     """
-    rank = max(len(input.shape), len(other.shape))
-    first = (1,) * (rank - len(input.shape)) + tuple(input.shape)
-    second = (1,) * (rank - len(other.shape)) + tuple(other.shape)
-    x = ops.reshape(input, tuple([n for length in first for n in (length, 1)]))
-    y = ops.reshape(other, tuple([n for length in second for n in (1, length)]))
-    return ops.reshape(x * y, tuple([m * n for m, n in zip(first, second, strict=True)]))
+    return kron_of(input, other)
 
 
 def chain_matmul(*matrices: Any) -> Any:
@@ -140,13 +137,8 @@ def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
 @guarded
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     """The inverse of A, given its Cholesky factor L."""
-    return cholesky_solve(ops.broadcast_to(_identity(L), tuple(L.shape)), L, upper)
-
-
-def _identity(like: Any) -> Any:
-    from .creation import eye
-
-    return eye(like.shape[-1], dtype=like.dtype)
+    unit = ops.eye(L.shape[-1], dtype=L.dtype)
+    return cholesky_solve(ops.broadcast_to(raw(unit), tuple(L.shape)), L, upper)
 
 
 class USV(NamedTuple):

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, NamedTuple
 
-import numpy
-
 from .. import ops
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import is_inexact
 from ..errors import ArgumentError, DtypeError
 from ..linalg import matrix_norm
+from .dtypes import adapts, cast, dtype_of
 from .elementwise import maximum, minimum
 from .errors import as_runtime, guarded
 from .scalars import of_scalars
@@ -49,17 +48,14 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
     >>> torch.ones(2, 3).sum(dim=0)
     tensor([2., 2., 2.])
     """
-    if dtype is None:
-        return ops.sum(input, axis=axes(dim), keepdims=keepdim)
-    return ops.sum(input, axis=axes(dim), keepdims=keepdim, dtype=numpy.dtype(dtype))
+    return ops.sum(input, axis=axes(dim), keepdims=keepdim, dtype=dtype_of(dtype))
 
 
 @guarded
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The mean over all axes, or the given ones; for floating-point tensors only."""
-    if dtype is not None:
-        input = ops.astype(input, numpy.dtype(dtype))
-    if not is_inexact(input):
+    input = cast(input, dtype_of(dtype))
+    if adapts() and not is_inexact(input):
         raise as_runtime(DtypeError(
             "`mean`", "a floating or complex dtype", f"{input.dtype}", "write x.float().mean()"
         ))
@@ -69,9 +65,7 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 @guarded
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product over all axes, or one."""
-    if dtype is not None:
-        input = ops.astype(input, numpy.dtype(dtype))
-    return ops.prod(input, axis=dim, keepdims=keepdim)
+    return ops.prod(cast(input, dtype_of(dtype)), axis=dim, keepdims=keepdim)
 
 
 def _spread(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -100,7 +94,8 @@ var, std = _spread(ops.var, "var"), _spread(ops.std, "std")
 def _extreme(
     whole: Callable[..., Any], pair: Callable[..., Any], position: Callable[..., Any], name: str
 ) -> Callable[..., Any]:
-    def call(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def call(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+        dim = other if dim is None else dim
         if dim is None:
             return whole(input)
         if isinstance(dim, CoreTensor):
@@ -166,22 +161,18 @@ def count_nonzero(input: Any, dim: Any = None) -> Any:
     return ops.count_nonzero(input, axis=axes(dim))
 
 
-def _cast(input: Any, dtype: Any) -> Any:
-    return input if dtype is None else ops.astype(input, numpy.dtype(dtype))
-
-
 @guarded
 @of_scalars
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Cumulative sums along an axis."""
-    return ops.cumulative_sum(_cast(input, dtype), axis=dim)
+    return ops.cumulative_sum(cast(input, dtype_of(dtype)), axis=dim)
 
 
 @guarded
 @of_scalars
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Cumulative products along an axis."""
-    return ops.cumulative_prod(_cast(input, dtype), axis=dim)
+    return ops.cumulative_prod(cast(input, dtype_of(dtype)), axis=dim)
 
 
 @guarded
@@ -198,10 +189,10 @@ def norm(
     >>> torch.tensor([3.0, 4.0]).norm()
     tensor(5.)
     """
-    input = _cast(input, dtype)
+    input = cast(input, dtype_of(dtype))
     if p == "nuc":
         return _nuclear(input, tuple(range(len(input.shape))) if dim is None else dim, keepdim)
-    order = 2.0 if p in ("fro", None) else inf if p == "inf" else float(p)
+    order: Any = 2.0 if p in ("fro", None) else inf if p == "inf" else p
     return ops.vector_norm(input, axis=axes(dim), keepdims=keepdim, ord=order)
 
 

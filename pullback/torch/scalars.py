@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any
 
 from .. import ops
-from .tensor import Tensor
+from ..core.tensor import Tensor
 
 __all__ = ["of_scalars"]
 

@@ -11,7 +11,7 @@ import numpy
 
 from .. import ops
 from ..errors import ArgumentError, ShapeError
-from .dtypes import cast, promote_types
+from .dtypes import adapts, cast, promote_types
 from .errors import as_runtime, guarded
 from .scalars import of_scalars
 from .tensor import Size, tensor_of
@@ -277,7 +277,9 @@ def _alike(tensors: Any) -> list[Any]:
     """Convert tensors to their common dtype."""
     given = list(tensors)
     dtypes = {x.dtype for x in given}
-    return [cast(x, reduce(promote_types, dtypes)) for x in given] if len(dtypes) > 1 else given
+    if len(dtypes) == 1 or not adapts():
+        return given
+    return [cast(x, reduce(promote_types, dtypes)) for x in given]
 
 
 @guarded

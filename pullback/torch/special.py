@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .. import ops
 from .. import special as _core
-from .dtypes import floating, promoted
+from .dtypes import floating
 from .elementwise import erf, erfc, exp2, expm1, log1p, log_softmax, logsumexp, softmax
 from .elementwise import round as round
 from .elementwise import sigmoid as expit
@@ -20,12 +19,13 @@ from .functions import (
     igammac,
     logit,
     mvlgamma,
+    of_one,
+    of_two,
     polygamma,
     sinc,
     xlogy,
 )
 from .functions import lgamma as gammaln
-from .tensor import Tensor
 
 _ONE = {
     "bessel_j0": "j0", "bessel_j1": "j1", "bessel_y0": "y0", "bessel_y1": "y1", "entr": "entr",
@@ -44,31 +44,10 @@ __all__ = [
 
 gammainc, gammaincc, multigammaln, psi = igamma, igammac, mvlgamma, digamma
 
-
-def _of_one(operation: Callable[..., Any], name: str) -> Any:
-    def call(input: Any) -> Any:
-        return operation(floating(input))
-
-    call.__doc__ = (operation.__doc__ or "").partition("\n")[0]
-    return guarded(call, name)
-
-
-def _of_two(operation: Callable[..., Any], name: str) -> Any:
-    def call(input: Any, other: Any) -> Any:
-        if isinstance(input, Tensor):
-            input, other = promoted(input, other, inexact=True)
-        else:
-            other, input = promoted(other, input, inexact=True)
-        return operation(input, other)
-
-    call.__doc__ = (operation.__doc__ or "").partition("\n")[0]
-    return guarded(call, name)
-
-
 for _name, _operation in _ONE.items():
-    globals()[_name] = _of_one(getattr(_core, _operation), _name)
+    globals()[_name] = of_one(getattr(_core, _operation), _name)
 for _name, _operation in _TWO.items():
-    globals()[_name] = _of_two(getattr(_core, _operation), _name)
+    globals()[_name] = of_two(getattr(_core, _operation), _name)
 
 
 @guarded

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
 from .. import ops
+from ..arrays.inexact import kind_of
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import is_inexact
 from ..errors import ArgumentError, ShapeError
 from .creation import full_like
+from .dtypes import bool as _bool
 from .dtypes import cast, floating, int8
 from .errors import guarded
 from .reductions import axes, mean, std, sum, var
@@ -66,13 +66,13 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     """
     if not n:
         return ops.identity(input)
-    if input.dtype.kind != "b":
+    if kind_of(input.dtype) != "b":
         return ops.diff(input, axis=dim, n=n, prepend=prepend, append=append)
     whole = [None if v is None else ops.astype(v, int8) for v in (input, prepend, append)]
     for _ in range(n):
         whole[0] = ops.diff(whole[0], axis=dim, prepend=whole[1], append=whole[2]) % 2
         whole[1:] = None, None
-    return ops.astype(whole[0], numpy.dtype("bool"))
+    return ops.astype(whole[0], _bool)
 
 
 def _strips(y: Any, x: Any, dx: Any, dim: int) -> Any:

@@ -11,14 +11,14 @@ import numpy
 from ..arrays import SCALARS, adapters, is_array
 from ..arrays.batched import Batched
 from ..arrays.inexact import kind_of
-from ..core.backward import backward
-from ..core.departures import detached
+from ..autograd import backward
 from ..core.node import Leaf, notes
 from ..core.node_hooks import added
 from ..core.state import state
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import inexact_dtypes, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError
+from ..lost_paths import detached
 from . import dtypes
 from .errors import as_runtime, guarded, guarded_pull
 from .nodes import as_tensors, leaf_tensor, owners, shown
@@ -393,7 +393,7 @@ def _rebuilt(cls: Any, array: Any, requires_grad: bool) -> Any:
 
 def tensor_of(value: Any) -> Any:
     """A tensor unchanged; a new tensor from an array, number or nested sequence."""
-    if isinstance(value, CoreTensor):
+    if isinstance(value, CoreTensor) or not dtypes.adapts():
         return value
     array = to_array(value)
     made = adapters[array.__class__].asarray(array)

@@ -15,6 +15,7 @@ from .. import ops
 from ..core.tensor import wrap
 from ..errors import ArgumentError, ShapeError
 from ..ops.matrices import diagonal as _diagonal
+from ..protocols.shapes import rot90_of
 from .errors import as_runtime, guarded
 from .functions import sealed
 from .shaping import diag, narrow, split, transpose
@@ -206,14 +207,7 @@ def flipud(input: Any) -> Any:
 @guarded
 def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     """Rotates by k · 90°, from the first of two axes towards the second."""
-    first, second = dims
-    k %= 4
-    if k == 2:
-        return ops.flip(input, axis=(first, second))
-    if k == 0:
-        return input.clone()
-    turned = ops.swapaxes(input, first, second)
-    return ops.flip(turned, axis=first if k == 1 else second)
+    return rot90_of(input, k, dims) if k % 4 else input.clone()
 
 
 # Copies with a part replaced ------------------------------------------------------------------

@@ -9,15 +9,14 @@ from typing import Any
 
 from ..core import state as _state
 from ..core import versions
-from ..core.accumulator import Accumulator, advance, fresh, output_node
+from ..core.accumulator import Accumulator, fresh
 from ..core.captures import Captured, is_older
 from ..core.cotangent import accumulate
-from ..core.custom_op import ByStep
-from ..core.multi_output import picked
-from ..core.node import FREED, Leaf, Node, new, number, where
-from ..core.record import freed
+from ..core.custom_op import CustomOp, custom_node
+from ..core.node import FREED, Leaf, Node, number, where
+from ..core.record import attach, freed
 from ..core.reverse import pull, reached_ends
-from ..core.tensor import Tensor, is_inexact, raw, wrap
+from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentError, CaptureError, InplaceError
 from ..rng_replay import Draws
 from ..trees import flatten, leaves
@@ -45,7 +44,7 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fun)
     def checkpointed(*args: Any, **keywords: Any) -> Any:
         now = _state.state()
-        if not now.mode & ~_state.SPECIAL:  # nothing records, so nothing would be saved
+        if not now.level:  # nothing records, so nothing would be saved
             return fun(*args, **keywords)
         call = _Call(fun, args, keywords)
         out = call.first()
@@ -93,29 +92,23 @@ def _in_turn(functions: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
     return segment
 
 
-class _Node(Node):
-    """A checkpointed call; `saved` holds the arguments' arrays, `op` recomputes the call."""
-
-    __slots__ = ("cls", "spaces")
-
-    cls: type
-    spaces: list[Any]
-
-
-class _Call(ByStep):
+class _Call(CustomOp):
     """One call of a checkpointed function: the operation of its node."""
+
+    opaque = True  # overrides meet the operations inside when the call is recomputed
 
     def __init__(self, fun: Callable[..., Any], args: Any, keywords: Any) -> None:
         self.fun = fun
         self.name = f"checkpoint({getattr(fun, '__name__', 'function')})"
         self.draws = Draws()
         self.flat, self.rebuild = flatten((args, keywords))
-        level = self.level = _state.state().mode & ~_state.SPECIAL
-        self.lines = _state.state().lines
+        now = _state.state()
+        level = self.level = now.level
+        self.lines, self.overrides = now.lines, now.overrides
         nodes = [x._node if isinstance(x, Tensor) else None for x in self.flat]
         self.tracked = [
             i for i, n in enumerate(nodes)
-            if n is not None and (n.level <= level or n.level == _state.FORWARD)
+            if n is not None and (n.level <= level or n.level == _state.TANGENT)
         ]
         self.parents = [nodes[i] for i in self.tracked]
         self.captured: list[Node] = []
@@ -140,32 +133,15 @@ class _Call(ByStep):
         return self.fun(*args, **keywords)
 
     def recorded(self, outs: list[Any]) -> list[Any]:
-        """The outputs, attached to a node for this call."""
+        """The outputs, attached to a node for this call; it saves the arguments' arrays."""
         parents = (*self.parents, *self.captured)
-        now = _state.state()
-        reverse = any(p.level <= now.mode & ~_state.SPECIAL for p in parents if p is not None)
-        cut = now.closed is not None and now.closed.check(self, parents)
-        if cut or not parents or not outs or not (reverse or now.accumulators):
+        if not outs or not _state.state().differentiates(parents):
             return [wrap(o._out, o._data) for o in outs]
-        node = new(_Node)
-        node.op, node.parents = self, parents
-        node.saved = tuple(raw(self.flat[i]) for i in self.tracked)
+        saved = tuple(raw(self.flat[i]) for i in self.tracked)
+        inputs = [self.flat[i] for i in self.tracked]
         for i in self.tracked:  # the node holds the arrays, and can free them
             self.flat[i] = self.flat[i]._out
-        node.seq = number()
-        node.level = min(p.level for p in parents if p is not None)
-        node.cls = outs[0]._out
-        node.shape, node.dtype = (), None
-        node.spaces = [(o._data.shape, o._data.dtype) for o in outs]
-        behind = advance(node, reverse, node.cls) if now.accumulators else None
-        made = []
-        for i, o in enumerate(outs):
-            end: Node | None = None
-            if is_inexact(o._data):
-                end = picked(node, i, o._data) if reverse else None
-                end = output_node(behind, end, i, o._data)
-            made.append(wrap(o._out, o._data, end))
-        return made
+        return attach(custom_node(self, parents, saved, outs[0]._out), outs, inputs)
 
     # The second run -------------------------------------------------------------------------
 
@@ -195,7 +171,9 @@ class _Call(ByStep):
         seen, own = self._arguments(node, linked=record)
         # Watch the same tensors as in the first run, whatever tapes were open then.
         watching = self.level if self.level > _state.REQUIRED else 0
-        before = _state.change(enabled=True, watching=watching, tapes=(), lines=self.lines)
+        before = _state.change(
+            enabled=True, watching=watching, tapes=(), lines=self.lines, overrides=self.overrides
+        )
         if not record:
             _state.change(accumulators=())
         try:

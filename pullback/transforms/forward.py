@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..arrays import adapters
-from ..core import departures
 from ..core import state as _state
 from ..core.accumulator import Accumulator, untracked
 from ..core.cotangent import is_complex, wrapped
@@ -17,7 +16,8 @@ from ..core.node import number
 from ..core.op import OPS
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
-from ..trees import Present, flatten
+from ..lost_paths import follow, warn_of_lost
+from ..trees import WithoutNone, flatten
 from .mapping import vmap
 from .reverse import bases, grad, jacrev
 from .trace import END, Argnums, Trace, as_output, check_callable, places
@@ -60,13 +60,12 @@ def jvp(
     sweep = Accumulator()
     seen = [_watched(sweep, x, t, i, who) for i, (x, t) in enumerate(zip(flat, ts, strict=True))]
     start = number()
-    departed, token = departures.follow()
     before = sweep.activate()
+    departed, _ = follow()
     try:
         out = fun(*rebuild(seen))
     finally:
         _state.restore(before)
-        departures.unfollow(token)
     aux = None
     if has_aux:
         if not isinstance(out, tuple) or len(out) != 2:
@@ -75,10 +74,10 @@ def jvp(
                 f"one that returns a {type(out).__name__}",
             )
         out, aux = out[0], _released(out[1])
-    tree = Present(out)
+    tree = WithoutNone(out)
     outs = [as_output(v, who) for v in tree.leaves]
     if any(sweep.tangent(o) is None for o in outs):
-        departures.warn_of_lost(departed, sweep.tangents, start, who)
+        warn_of_lost(departed, sweep.tangents, start, who)
     value = tree.rebuild([untracked(o) for o in outs])
     given = [sweep.tangent(x) for x in seen]
     tangent = tree.rebuild(_without_aliases([_tangent(sweep, o) for o in outs], given))
@@ -171,7 +170,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
                 t = tangent_of(x, t, f"tangent {i} of {trace.who}")
                 given[x._node] = t
         before = _state.state()
-        level = before.mode & ~_state.SPECIAL
+        level = before.level
         outer = trace.is_outer() or any(
             isinstance(t, Tensor) and t._node is not None and t._node.level <= level
             for t in given.values()
@@ -259,7 +258,7 @@ def jacfwd(
 
             _, tangent, *aux = jvp(of, leaves, ts, has_aux)
             kept[:] = aux
-            tree = Present(tangent)
+            tree = WithoutNone(tangent)
             kept.append(tree.rebuild)
             return tree.leaves
 

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..arrays import SCALARS, adapters, is_array
-from ..core import batching
-from ..core.batching import Mapping
+from ..core import vmaps
 from ..core.node import number
 from ..core.op import OPS
 from ..core.tensor import Tensor, wrap
+from ..core.vmaps import Mapping
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
-from ..trees import Present, flatten, spread_prefix
+from ..kinds import batching as batching  # the kernels of what it makes
+from ..trees import WithoutNone, flatten, spread_prefix
 from .trace import as_output
 
 _RANDOMNESS = ("different", "same", "error")
@@ -87,12 +88,12 @@ def vmap(
             for x, axis in zip(flat, at, strict=True)
         ]
         args, keywords = rebuild(seen)
-        token = batching.enter((*batching.running(), Mapping(tag, size, randomness)))
+        token = vmaps.enter((*vmaps.running(), Mapping(tag, size, randomness)))
         try:
             out = fun(*args, **keywords)
         finally:
-            batching.leave(token)
-        tree = Present(out)
+            vmaps.leave(token)
+        tree = WithoutNone(out)
         places = tree.select(spread_prefix(out_axes, out, who))
         return tree.rebuild([
             _shown(o, axis, tag, size, who) for o, axis in zip(tree.leaves, places, strict=True)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..core.batching import adapter_of, counted, zeros_by
+from ..arrays.batched import adapter_of, counted, zeros_by
 from ..core.op import OPS
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentError

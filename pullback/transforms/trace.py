@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextvars import ContextVar
 from typing import Any, Final
 
 from ..arrays import SCALARS, is_array
-from ..core import departures
 from ..core import state as _state
 from ..core.accumulator import fresh, released
-from ..core.answers import listeners, tell
-from ..core.backward import settled, start
 from ..core.captures import is_older
-from ..core.cotangent import conjugated, is_complex, wrapped
+from ..core.cotangent import conjugated, is_complex, settled, start, wrapped
 from ..core.node import Node, number
+from ..core.observe import notify_gradient
 from ..core.reverse import pull, reached_ends, reads_more
 from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..errors import (
@@ -26,11 +23,12 @@ from ..errors import (
     PositionError,
     ShapeError,
 )
-from ..trees import Present, Rebuild, flatten, leaves, mapped
+from ..lost_paths import followed, warn_of_lost
+from ..trees import Rebuild, WithoutNone, flatten, leaves, mapped
 
 Argnums = int | Sequence[int]
 END: Final = math.inf
-_inside: ContextVar[bool] = ContextVar("pullback_inside", default=False)
+_inside: _state.Scoped[bool] = _state.Scoped("inside a transformation", False)
 """Whether the function of a transformation is currently running."""
 
 
@@ -46,7 +44,7 @@ class Trace:
     def __init__(
         self, who: str, fun: Callable[..., Any], args: Sequence[Any],
         keywords: Mapping[str, Any], places: Sequence[int], *, has_aux: bool = False,
-        allow: str = "complex", level: float = _state.TRACED,
+        allow: str = "complex", level: int = _state.TRACED,
     ) -> None:
         self.level = level
         self.who = f"{who} of `{getattr(fun, '__name__', 'a function')}`"
@@ -60,15 +58,15 @@ class Trace:
             self.given.append((len(own), rebuild))
             seen[place] = rebuild(own)
         self.start = number()
-        self.departures, token = departures.follow()
-        before = _state.recording(fresh=False)
-        inside = _inside.set(True)
+        before = _state.state()
+        self.departures: list[Any] = []
+        _state.set_state(before.changed(enabled=True, inference=False, scoped={
+            **before.scoped, followed: (*followed.get(), self.departures), _inside: True,
+        }))
         try:
             out = fun(*seen, **keywords)
         finally:
-            _inside.reset(inside)
             _state.restore(before)
-            departures.unfollow(token)
         self.aux = None
         if has_aux:
             if not isinstance(out, tuple) or len(out) != 2:
@@ -77,7 +75,7 @@ class Trace:
                     f"one that returns a {type(out).__name__}",
                 )
             out, self.aux = out[0], mapped(self._released, out[1])
-        self.tree = Present(out)
+        self.tree = WithoutNone(out)
         self.rebuild = self.tree.rebuild
         self.outs = [as_output(v, self.who) for v in self.tree.leaves]
 
@@ -116,7 +114,7 @@ class Trace:
 
     def leads_out(self, nodes: Iterable[Node | None]) -> bool:
         """Whether nodes of this call have a recorded history from before the call."""
-        level = _state.state().mode & ~_state.SPECIAL
+        level = _state.state().level
         own = set(self.nodes)
         ends = reached_ends({n: None for n in nodes if n is not None}, [(self.start, END)])
         return any(
@@ -148,7 +146,7 @@ class Trace:
         """
         roots: dict[Node, Any] = {}
         now = _state.state()
-        level = now.mode & ~_state.SPECIAL
+        level = now.level
         outer = (self.is_outer() if outer is None else outer) or any(
             isinstance(g, Tensor) and g._node is not None and g._node.level <= level
             for g in cotangents
@@ -169,10 +167,10 @@ class Trace:
         if lost:
             self._unconnected(unconnected, [n for n in wanted if n not in found])
         answers = [None if x is None else _answer(x, found, plain) for x in self.leaves]
-        if listeners():
+        if now.observers:
             pairs = [(x, a) for x, a in zip(self.leaves, answers, strict=True)
                      if x is not None and x._node is not None]
-            tell(self.who, self.outs, [x for x, _ in pairs], [a for _, a in pairs])
+            notify_gradient(self.who, self.outs, [x for x, _ in pairs], [a for _, a in pairs])
         return answers
 
     def _found(
@@ -202,7 +200,7 @@ class Trace:
                 f"one that does not depend on leaf {', '.join(map(str, which))} of them",
                 'pass unconnected="zero" if zeros are right',
             )
-        departures.warn_of_lost(self.departures, missing, self.start, self.who)
+        warn_of_lost(self.departures, missing, self.start, self.who)
 
     def cotangents(self, tree: Any) -> list[Any]:
         """Flattens a cotangent with the value's structure into one cotangent per output.

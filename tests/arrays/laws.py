@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.core.backward import gradients
+from pullback.autograd import gradients
 from tests.laws.cases import ROWS, rows_among
 from tests.laws.checks import outputs, random_like
 from tests.table import Row

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.core.batching import adapter_of
+from pullback.arrays.batched import adapter_of
 from pullback.core.tensor import raw
 from tests.arrays.laws import EAGER, numbers
 from tests.laws.cases import rows

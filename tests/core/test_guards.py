@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.core import guards
 from pullback.errors import AnomalyError, InplaceError
+from pullback.tools.debug import guards
 
 HERE = "test_guards.py"
 

@@ -30,7 +30,7 @@ def test_tracked_tensors_from_outside_are_refused(outer):
     before = state()
     with pytest.raises(RuntimeError, match="operation `multiply` on a tracked tensor from outside"):
         outer(lambda w, x: closing_over(w)(x))
-    assert state() is before
+    assert state() == before
 
 
 def test_what_is_refused_and_what_is_not():

@@ -168,7 +168,7 @@ def test_tracked_tensors_from_outside_are_refused(outer):
     before = state()
     with pytest.raises(RuntimeError, match="operation `multiply` on a tracked tensor from outside"):
         outer(use)
-    assert state() is before
+    assert state() == before
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_wrong_answers_are_refused(answer, error, words):
         before = state()
         with pytest.raises(error, match=words):
             transform(f, np.arange(3.0))
-        assert state() is before
+        assert state() == before
 
 
 def test_other_misuse():

@@ -293,7 +293,7 @@ def test_wrong_answers_name_bwd_and_the_argument(answer, error, words):
     with pytest.raises(error, match=words) as caught:
         pb.vjp(f, np.ones(3), {"a": np.ones(3)})[1](np.arange(3.0))
     assert "bwd" in str(caught.value)
-    assert state() is before
+    assert state() == before
 
 
 def test_other_misuse():

@@ -14,7 +14,7 @@ import numpy as np
 
 import pullback as pb
 from pullback.arrays.symbol import AnyShape, Symbol
-from pullback.core.backward import gradients as eager_gradients
+from pullback.autograd import gradients as eager_gradients
 from pullback.core.tensor import raw
 from pullback.graphs import Graph, Session, gradients, placeholder
 from tests.laws.cases import ROWS

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.core.symbols import current_graph
 from pullback.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -29,6 +28,7 @@ from pullback.graphs import (
     print_op,
     switch_case,
 )
+from pullback.kinds.symbols import current_graph
 from tests.graphs.orders import check, check_forward_over_reverse
 
 RNG = np.random.default_rng(3)

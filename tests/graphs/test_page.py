@@ -56,15 +56,16 @@ def alike(some: list[float], others: list[float]) -> bool:
 
 @pytest.mark.full
 @pytest.mark.needs("chromium")
-def test_the_page_places_everything_as_python_does(tmp_path):
+def test_the_page_opens_as_the_still_picture(tmp_path):
     picture = layers(6).draw().picture
-    for name, program, closed in [
-        ("open", "foldAll(false);", set()),
-        ("closed", "foldAll(true);", set(picture.groups[1:])),
+    for name, closed, program in [
+        ("open", set(), ""), ("some", picture.folded(20), ""),
+        ("closed", set(picture.groups[1:]), ""),
+        ("again", set(), "foldAll(true); foldAll(false);"),
     ]:
         folder = tmp_path / name
         folder.mkdir()
-        boxes, lines = said(picture, picture.folded(20), program + PLACES, folder)
+        boxes, lines = said(picture, closed, program + PLACES, folder)
         seen = Seen(svg(picture, closed))
         check(seen)
         rects = {**seen.boxes, **seen.closed}
@@ -76,6 +77,37 @@ def test_the_page_places_everything_as_python_does(tmp_path):
         theirs = [numbers(d) for d in lines]
         assert all(any(alike(a, b) for b in theirs) for a in mine)
         assert all(any(alike(a, b) for a in mine) for b in theirs)
+
+
+DRAWN = """
+for (const path of document.querySelectorAll("#lines path")) {
+  path.dataset.tail = boxes[edges[path.edges[0]].tail].key;
+  path.dataset.head = boxes[edges[path.edges[0]].head].key;
+}
+for (const g of document.querySelectorAll("#boxes > g")) if (g.style.display === "none") g.remove();
+return [new XMLSerializer().serializeToString(view), levels.map((level) => level.closed)];
+"""
+
+
+@pytest.mark.full
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize("most", [0, 20, 90])
+def test_after_folding_lines_still_lead_from_box_to_box(most, tmp_path):
+    picture = layers(6).draw().picture
+    every_third = "levels.forEach((level, n) => { if (n % 3 === 1) fold(n, !level.closed); });"
+    for name, program in [
+        ("open", "foldAll(false);"), ("closed", "foldAll(true);"),
+        ("third", f"foldAll(false); {every_third}"),
+    ]:
+        folder = tmp_path / name
+        folder.mkdir()
+        text, closed = said(picture, picture.folded(most), program + DRAWN, folder)
+        assert any(closed) == (name != "open")
+        seen = Seen(text)
+        check(seen)
+        assert len(seen.boxes) + len(seen.closed) > 1
+        assert (len(seen.boxes) == len(picture.boxes)) == (name == "open")
+
 
 @pytest.mark.full
 @pytest.mark.needs("chromium")

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.core.symbols import current_graph
 from pullback.errors import ArgumentError, ArgumentTypeError
 from pullback.graphs import (
     Graph,
@@ -25,6 +24,7 @@ from pullback.graphs import (
     py_function,
     while_loop,
 )
+from pullback.kinds.symbols import current_graph
 from tests.graphs.orders import check, check_forward_over_reverse
 
 RNG = np.random.default_rng(11)

@@ -153,7 +153,7 @@ def test_constants_and_what_is_the_same_are_found_once() -> None:
 
 def placeholder_of_constant(value: Any) -> Any:
     """A constant of the graph that is being built, as a tensor of it."""
-    from pullback.core.symbols import current_graph
+    from pullback.kinds.symbols import current_graph
 
     graph = current_graph()
     return graph.tensor(graph.constant(value.numpy()))

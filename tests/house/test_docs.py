@@ -18,9 +18,11 @@ import pytest
 from tests.house.pages import blocks, parts_of
 from tests.house.sources import ROOT, imports, module_of, name_of, python_files
 
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")),
+]
 LINKING = [
-    *DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md",
+    *DOCUMENTS, ROOT / "CHANGELOG.md",
     *sorted(p for f in ("pullback", "examples", "benchmarks") for p in (ROOT / f).rglob("*.md")),
 ]
 SETTING = re.compile(r"^<!-- run with (\w+)=(\S+) -->$", re.MULTILINE)

@@ -10,8 +10,9 @@ from tests.loops import none_of
 
 LAYERS = [
     ["errors", "_loading", "_places", "_user_code", "_parameters"],
-    ["arrays", "_registry", "rng_replay"],
+    ["arrays", "_registry"],
     ["core"],
+    ["kinds", "lost_paths", "rng_replay", "transposition"],
     ["ops", "trees", "random"],
     ["protocols"],
     ["transforms"],
@@ -27,8 +28,8 @@ LAYERS = [
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 ALLOWED: dict[tuple[str, str], str] = {
-    ("pullback/core/backward.py", "pullback.custom.override"):
-        "rules put in the place of others are written by hand; loaded when a pull is given some",
+    ("pullback/protocols/torch_calls.py", "pullback.torch.rules"):
+        "PyTorch's functions have one table, the front end's; loaded at the first call of one",
     ("pullback/tape.py", "pullback.tools.explain.explain"):
         "`tape.explain` is a tool, which looks at everything; loaded when it is called",
     ("pullback/graphs/graph.py", "pullback.tools.draw.of_graph"):
@@ -89,3 +90,11 @@ def test_heavy_libraries_are_loaded_on_use() -> None:
 def test_an_exception_is_used() -> None:
     for file, module in ALLOWED:
         assert module in {m for m, _, _ in imports(ROOT / file)}, f"{file} no longer needs {module}"
+
+
+def test_every_folder_says_what_is_inside_and_what_it_may_import() -> None:
+    folders = [p.parent for p in PACKAGE.glob("*/__init__.py")]
+    assert len(folders) > 10
+    for folder in folders:
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        assert "mport" in text, folder

@@ -9,6 +9,7 @@ import json
 import pickle
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -247,3 +248,24 @@ def test_what_a_star_imports_does_not_grow_with_use() -> None:
         "assert pb.__all__ == before and 'check' not in before\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("former", "name"), [
+    ("checking", "tools.check"), ("explaining.explain", "tools.explain.explain"),
+    ("seeing", "tools.draw"), ("drawing", "tools.draw.layout"), ("measuring", "tools.profile"),
+    ("monitoring", "tools.monitor"),
+])
+def test_former_names_of_modules_still_work(former: str, name: str) -> None:
+    module = importlib.import_module(f"pullback.{name}")
+    spec = module.__spec__
+    for loaded in [m for m in sys.modules if m.startswith(f"pullback.{former.partition('.')[0]}")]:
+        del sys.modules[loaded]
+    with warnings.catch_warnings(record=True) as seen:  # one per package on the way
+        warnings.simplefilter("always")
+        found = importlib.import_module(f"pullback.{former}")
+    assert all(w.category is DeprecationWarning for w in seen)
+    assert f"pullback.{name}" in str(seen[-1].message)
+    assert found is module
+    assert module.__spec__ is spec
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("pullback.nowhere")

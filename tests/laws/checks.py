@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pullback import Tensor
-from pullback.core.backward import gradients
+from pullback.autograd import gradients
 
 Arrays = Sequence[np.ndarray]
 STEP = 1e-3

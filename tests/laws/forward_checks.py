@@ -15,8 +15,8 @@ import numpy as np
 
 import pullback as pb
 from pullback.core import forward as push_module
-from pullback.core.forward import push_transposed
 from pullback.core.op import Op
+from pullback.transposition import push_transposed
 from tests.laws.checks import (
     EXACT,
     STEP,

@@ -17,12 +17,12 @@ from tests.mutation.live import ROOT, Source
 from tests.mutation.rules import edits_of_rule
 
 CORE = [
-    "core/reverse.py", "core/backward.py", "core/cotangent.py", "core/forward.py",
+    "core/reverse.py", "autograd.py", "core/cotangent.py", "core/forward.py",
     "core/accumulator.py", "core/record.py", "core/dispatch.py", "core/inplace.py",
     "core/versions.py", "core/multi_output.py", "core/state.py", "core/op.py", "core/node.py",
-    "core/captures.py", "core/node_hooks.py", "custom/recompute.py", "core/batching.py",
-    "core/custom_op.py", "core/cuts.py", "custom/override.py", "custom/rule.py", "tape.py",
-    "recording.py",
+    "core/captures.py", "core/node_hooks.py", "core/observe.py", "core/vmaps.py",
+    "core/custom_op.py", "custom/recompute.py", "kinds/batching.py", "transposition.py",
+    "lost_paths.py", "custom/override.py", "custom/rule.py", "tape.py", "recording.py",
 ]
 """Pull, push, recording, in-place writes and the matching of overrides."""
 
@@ -77,7 +77,7 @@ def rule_functions() -> dict[tuple[str, int], tuple[str, frozenset[str]]]:
         for kind, rule in rules_of(face.op):
             add(rule.function.__code__, kind, name)
         if face.op.batch is not None:
-            add(face.op.batch.function.__code__, "batch", name)
+            add(face.op.batch.__code__, "batch", name)
     return found
 
 
@@ -94,7 +94,7 @@ def first_line(function: Function) -> int:
 
 def paths_of(parts: Iterable[str]) -> dict[str, list[str]]:
     """The files of each part."""
-    files = sorted((ROOT / "pullback" / "checking").rglob("*.py"))
+    files = sorted((ROOT / "pullback" / "tools" / "check").rglob("*.py"))
     checking = [p.relative_to(ROOT).as_posix() for p in files]
     every = {
         "rules": sorted({path for path, _ in rule_functions()}),

@@ -52,6 +52,41 @@ def test_a_module_that_knows_its_parent():
     assert [n for n, _ in net.named_parameters()] == PARAMETERS
 
 
+def test_its_parts_by_name():
+    net = Net()
+    assert [n for n, _ in net.named_children()] == ["blocks.0", "blocks.1.last", "also"]
+    assert [n for n, _ in net.named_parameters("m", recurse=False)] == ["m.scale", "m.shift",
+                                                                        "m.tied"]
+    assert net.get_submodule("") is net
+    assert net.get_submodule("blocks.1.last") is net.blocks[1]["last"]
+    assert net.get_parameter("blocks.0.bias") is net.blocks[0].bias
+    assert net.get_buffer("table") is net.table
+    seen = []
+    assert net.apply(seen.append) is net
+    assert seen[-1] is net
+    assert {*map(id, seen)} == {*map(id, net.modules())}
+    for call in (net.get_submodule, net.get_parameter, net.get_buffer):
+        with pytest.raises(AttributeError, match=r"blocks\.7"):
+            call("blocks.7")
+
+
+def test_its_hooks():
+    layer, seen = nn.Linear(2, 1, bias=False), []
+    layer.load_state_dict({"weight": np.array([[3.0, 5.0]])})
+    layer.register_forward_pre_hook(lambda module, args: (args[0] * 2.0,))
+    layer.register_full_backward_hook(lambda module, ins, outs: seen.append((ins, outs)))
+    x = pb.tensor(np.ones((1, 2), "float32"), requires_grad=True)
+    with layer.register_forward_hook(lambda module, args, out: out + 1.0):
+        out = layer(x)
+        assert out.tolist() == [[17.0]]
+    pb.sum(out).backward()
+    assert x.grad.tolist() == [[6.0, 10.0]]
+    ((ins, outs),) = seen
+    assert (ins[0].tolist(), outs[0].tolist()) == ([[3.0, 5.0]], [[1.0]])
+    assert layer(x).tolist() == [[16.0]]
+    assert not nn.Linear(2, 1)._hooks
+
+
 def test_both_lives_train_it(rng):
     net, x = Net(), pb.tensor(rng.normal(size=(4, 3)).astype("float32"))
     with pb.GradientTape() as tape:
@@ -64,6 +99,8 @@ def test_both_lives_train_it(rng):
     optim.SGD(net.parameters(), lr=0.1).step()
     changed = [n for n, v in net.state_dict().items() if not np.array_equal(v.data, before[n].data)]
     assert set(changed) == {*PARAMETERS, "blocks.0.weight"}
+    net.zero_grad(set_to_none=False)
+    assert not any(np.any(p.grad.numpy()) for p in net.parameters())
     net.zero_grad()
     assert all(p.grad is None for p in net.parameters())
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.batching import bare
+from pullback.arrays.batched import bare
 from pullback.core.tensor import raw
 from pullback.ops import scattering
 from tests.table import Row, real

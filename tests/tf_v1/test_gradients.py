@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
+NUMBERS = itertools.count()
+"""A number for each registered name: names last as long as the process."""
+
 
 @pytest.fixture
 def register(tf: Any) -> Any:
     """Register a gradient under a name that no other test has."""
-    count = [0]
-
     def call(function: Any) -> str:
-        count[0] += 1
-        name = f"Test{id(count)}.{count[0]}.{tf.__name__}"
+        name = f"Test{next(NUMBERS)}.{tf.__name__}"
         tf.RegisterGradient(name)(function)
         return name
 

@@ -17,6 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pullback as pb
+from pullback.torch import rules
+
 from . import op_db as asked
 
 theirs = pytest.importorskip("torch")
@@ -141,6 +144,86 @@ def test_answers_are_those_of_the_database(entries, part):
                 stale.append(op.formatted_name)
     assert not wrong, "\n".join(f"{name}: {some}" for name, some in wrong.items())
     assert not stale
+
+
+# PyTorch's own functions on Tensors -----------------------------------------------------------
+
+NOT_ALIKE = {
+    "linalg_eig": "vectors that are known up to a factor of length 1 alone",
+    "linalg_eigh": "vectors that are known up to a factor of length 1 alone",
+    "linalg_norm_subgradients_at_zero": "at 0 the derivative is 0, and no NaN",
+    "linalg_pinv_hermitian": "the samples are not Hermitian",
+    "nn_functional_max_pool1d": "no rule for return_indices",
+    "nn_functional_max_pool2d": "no rule for return_indices",
+    "nn_functional_max_pool3d": "no rule for return_indices",
+    "nn_functional_softplus": "never overflows, and so ignores its threshold",
+    "ones_like": "no rule for a device",
+    "special_bessel_j0": INEXACT,
+    "special_bessel_j1": INEXACT,
+    "tensordot": "axes of length 1 are not stretched to those they meet",
+    "zeros_like": "no rule for a device",
+}
+"""An entry of the database: why PyTorch's own function differs on Tensors."""
+
+
+def tensors(value: Any, memo: dict[int, Any]) -> Any:
+    """Arguments with Tensors of the core, of PyTorch's data, in the place of PyTorch's tensors."""
+    if isinstance(value, theirs.Tensor):
+        made = pb.tensor(value.detach().clone(), requires_grad=value.requires_grad)
+        return memo.setdefault(id(value), (value, made))[1]
+    if isinstance(value, dict):
+        return {k: tensors(v, memo) for k, v in value.items()}
+    if isinstance(value, (list, tuple)) and not isinstance(value, theirs.Size):
+        return type(value)([tensors(v, memo) for v in value])
+    return value
+
+
+def flat(value: Any) -> list[Any]:
+    """The parts of nested results."""
+    return [p for v in value for p in flat(v)] if isinstance(value, (list, tuple)) else [value]
+
+
+def unlike(op: Any) -> Any:
+    """The first difference of an entry's function on Tensors, or None."""
+    for sample in samples(op, theirs.float64, 3):
+        memo: dict[int, Any] = {}
+        wanted = flat(op.op(sample.input, *sample.args, **sample.kwargs))
+        got = flat(op.op(*tensors((sample.input, *sample.args), memo),
+                         **tensors(sample.kwargs, memo)))
+        assert len(got) == len(wanted)
+        for one, other in zip(got, wanted, strict=True):
+            if not isinstance(other, theirs.Tensor):
+                assert one == other
+                continue
+            assert type(one) is pb.Tensor
+            assert one.dtype == other.dtype
+            theirs.testing.assert_close(one.data, other.detach(), equal_nan=True)
+            if not other.requires_grad:
+                continue
+            given = [pair for pair in memo.values() if pair[0].requires_grad]
+            seed = theirs.randn_like(other.detach())
+            slopes = theirs.autograd.grad(
+                other, [a for a, _ in given], seed, allow_unused=True, retain_graph=True)
+            ours = pb.autograd.grad(
+                one, [b for _, b in given], seed, allow_unused=True, retain_graph=True)
+            for g, h in zip(ours, slopes, strict=True):
+                if h is not None:
+                    theirs.testing.assert_close(g.data, h, equal_nan=True)
+    return None
+
+
+def test_pytorchs_own_functions_on_tensors(entries):
+    """Those with a rule give Tensors with PyTorch's values, dtypes and gradients."""
+    asked_of = [op for op in entries if op.supports_dtype(theirs.float64, "cpu")
+                and rules.rule(getattr(op.op, "__name__", ""))]
+    assert len(asked_of) > 330
+    wrong = {}
+    for op in asked_of:
+        try:
+            unlike(op)
+        except Exception as error:
+            wrong[op.formatted_name] = f"{type(error).__name__}: {error}"
+    assert wrong.keys() == NOT_ALIKE.keys(), wrong
 
 
 def test_most_of_the_database_is_asked(entries):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.core import batching
 from pullback.core.state import state
+from pullback.kinds import batching
 
 X = np.array([1.0, 2.0])
 V = np.array([3.0, 5.0])

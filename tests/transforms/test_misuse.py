@@ -10,8 +10,8 @@ import pytest
 
 import pullback as pb
 from pullback import errors
-from pullback.core import batching
 from pullback.core.state import state
+from pullback.kinds import batching
 
 X = np.array([1.0, 2.0])
 W = np.ones((2, 3))

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.core import batching
 from pullback.core.state import state
+from pullback.kinds import batching
 
 X = np.array([0.5, -1.0, 2.0])
 M = np.array([[0.1, 0.2, -0.3], [0.4, -0.5, 0.6], [0.7, 0.8, -0.9]])

@@ -11,7 +11,7 @@ from ... import ops
 from ...arrays.batched import moved_to
 from ...core.tensor import raw
 from ...errors import ArgumentError, ShapeError
-from .losses import reduced
+from ...ops.losses import reduced
 
 __all__ = [
     "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss",

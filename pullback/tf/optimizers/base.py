@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ...core.symbols import current_graph
 from ...errors import ArgumentError, ArgumentTypeError
+from ...kinds.symbols import current_graph
 from ...optim import rules
 from .. import linalg
 from ..convert import convert_to_tensor

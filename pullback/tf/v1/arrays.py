@@ -8,11 +8,11 @@ import numpy
 
 from ... import ops
 from ...arrays.symbol import AnyShape, OpenShape, Symbol
-from ...core.cuts import STOPPED, cut
 from ...core.tensor import raw, wrap
 from ...errors import ArgumentError
 from ...graphs import sources as _sources
 from ...graphs.operation import Kind
+from ...lost_paths import STOPPED, dropped
 from .. import convert as _convert
 from .. import shaping as _shaping
 from ..convert import operand, shape_of
@@ -246,7 +246,7 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     >>> broadcast_static_shape((2, 1), (3,))
     TensorShape([2, 3])
     """
-    from ...graphs.spaces import broadcast
+    from ...graphs.shape_rules import broadcast
 
     return TensorShape(broadcast([tuple(shape_x), tuple(shape_y)]))
 
@@ -287,8 +287,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Any:
     with opened(graph):
         x = in_graph(graph, operand(input), None)
         made = graph.source(STOP, x._data.shape, x._data.dtype, {}, [x], name)
-        if x._node is not None:
-            cut(STOPPED, "stop_gradient", (x._node,), made)
+        dropped(STOPPED, x._node, "stop_gradient", made)
         return made
 
 

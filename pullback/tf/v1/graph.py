@@ -10,7 +10,6 @@ import numpy
 
 from ...arrays import is_array
 from ...arrays.symbol import Symbol
-from ...core.symbols import current_graph
 from ...core.tensor import Tensor as CoreTensor
 from ...core.tensor import raw
 from ...custom.override import override_gradient, registered_gradient
@@ -23,6 +22,7 @@ from ...errors import (
 )
 from ...graphs.graph import Graph as CoreGraph
 from ...graphs.operation import Kind, Operation
+from ...kinds.symbols import current_graph
 from ..shapes import TensorShape
 from ..tape import gradient_under
 from .tensor import Tensor, in_graph

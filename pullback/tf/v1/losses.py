@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Signature, signature
 from typing import Any
 
 from ... import ops
@@ -102,11 +103,30 @@ def _pair(labels: Any, predictions: Any) -> tuple[Any, Any]:
     return t, p
 
 
-def mean_squared_error(
-    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+def _loss(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a weighted loss of a function of labels, predictions and options."""
+
+    def decorate(build: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **keywords: Any) -> Any:
+            bound = found.bind(*args, **keywords)
+            bound.apply_defaults()
+            values = bound.arguments
+            how = [values.pop(p.name) for p in common]
+            labels, predictions = (values[n] for n in [*values][:2])
+            return _collected(name, (predictions, labels), lambda: build(**values), *how)
+
+        common = [*signature(compute_weighted_loss).parameters.values()][1:]
+        own = [*signature(build).parameters.values()]
+        found = Signature([*own[:2], common[0], *own[2:], *common[1:]])
+        call.__name__ = call.__qualname__ = build.__name__
+        call.__doc__, call.__signature__ = build.__doc__, found  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+@_loss("mean_squared_error")
+def mean_squared_error(labels: Any, predictions: Any) -> Any:
     """Weighted mean of (predictions - labels)².
 
     >>> import pullback.tf.v1 as tf
@@ -115,120 +135,62 @@ def mean_squared_error(
     ...     print(loss.name, sess.run(loss), tf.losses.get_losses() == [loss])
     mean_squared_error/value:0 2.5 True
     """
-    return _collected(
-        "mean_squared_error", (predictions, labels),
-        lambda: squared_difference(*_pair(labels, predictions)[::-1]), weights, scope,
-        loss_collection, reduction,
-    )
+    t, p = _pair(labels, predictions)
+    return squared_difference(p, t)
 
 
-def absolute_difference(
-    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+@_loss("absolute_difference")
+def absolute_difference(labels: Any, predictions: Any) -> Any:
     """Weighted mean of |predictions - labels|."""
-
-    def build() -> Any:
-        t, p = _pair(labels, predictions)
-        return ops.abs(p - t)
-
-    return _collected("absolute_difference", (predictions, labels), build, weights, scope,
-                      loss_collection, reduction)
+    t, p = _pair(labels, predictions)
+    return ops.l1_loss(p, t, reduction="none")
 
 
-def huber_loss(
-    labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0,
-    scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+@_loss("huber_loss")
+def huber_loss(labels: Any, predictions: Any, delta: float = 1.0) -> Any:
     """Huber loss: the weighted mean of e² / 2 for |e| ≤ delta, linear beyond."""
-
-    def build() -> Any:
-        t, p = _pair(labels, predictions)
-        error = ops.abs(p - t)
-        near = ops.minimum(error, float(delta))
-        return near * near * 0.5 + (error - near) * delta
-
-    return _collected("huber_loss", (predictions, labels), build, weights, scope,
-                      loss_collection, reduction)
+    t, p = _pair(labels, predictions)
+    return ops.huber_loss(p, t, delta=delta, reduction="none")
 
 
-def log_loss(
-    labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7,
-    scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+@_loss("log_loss")
+def log_loss(labels: Any, predictions: Any, epsilon: float = 1e-7) -> Any:
     """Weighted mean of -t log(p + ε) - (1 - t) log(1 - p + ε)."""
-
-    def build() -> Any:
-        t, p = _pair(labels, predictions)
-        return -t * ops.log(p + epsilon) - (1 - t) * ops.log(1 - p + epsilon)
-
-    return _collected("log_loss", (predictions, labels), build, weights, scope, loss_collection,
-                      reduction)
+    t, p = _pair(labels, predictions)
+    return -t * ops.log(p + epsilon) - (1 - t) * ops.log(1 - p + epsilon)
 
 
-def hinge_loss(
-    labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+@_loss("hinge_loss")
+def hinge_loss(labels: Any, logits: Any) -> Any:
     """Hinge loss: the weighted mean of max(0, 1 - y · logits), with labels 0 and 1 as y = ±1."""
-
-    def build() -> Any:
-        t, x = _pair(labels, logits)
-        return ops.relu(1 - (t * 2 - 1) * x)
-
-    return _collected("hinge_loss", (logits, labels), build, weights, scope, loss_collection,
-                      reduction)
+    t, x = _pair(labels, logits)
+    return ops.relu(1 - (t * 2 - 1) * x)
 
 
+@_loss("sigmoid_cross_entropy_loss")
 def sigmoid_cross_entropy(
-    multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0,
-    scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+    multi_class_labels: Any, logits: Any, label_smoothing: float = 0
 ) -> Any:
     """Weighted mean of `tf.nn.sigmoid_cross_entropy_with_logits`."""
-
-    def build() -> Any:
-        t, x = _pair(multi_class_labels, logits)
-        if label_smoothing:
-            t = t * (1 - label_smoothing) + 0.5 * label_smoothing
-        return _nn.sigmoid_cross_entropy_with_logits(labels=t, logits=x)
-
-    return _collected("sigmoid_cross_entropy_loss", (logits, multi_class_labels), build, weights,
-                      scope, loss_collection, reduction)
+    t, x = _pair(multi_class_labels, logits)
+    if label_smoothing:
+        t = t * (1 - label_smoothing) + 0.5 * label_smoothing
+    return _nn.sigmoid_cross_entropy_with_logits(labels=t, logits=x)
 
 
-def softmax_cross_entropy(
-    onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0,
-    scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+@_loss("softmax_cross_entropy_loss")
+def softmax_cross_entropy(onehot_labels: Any, logits: Any, label_smoothing: float = 0) -> Any:
     """Weighted mean of `tf.nn.softmax_cross_entropy_with_logits`; labels have no gradient."""
-
-    def build() -> Any:
-        t, x = _pair(onehot_labels, logits)
-        if label_smoothing:
-            t = t * (1 - label_smoothing) + label_smoothing / t.shape.as_list()[-1]
-        return _nn.softmax_cross_entropy_with_logits_v2(labels=stop_gradient(t), logits=x)
-
-    return _collected("softmax_cross_entropy_loss", (logits, onehot_labels), build, weights, scope,
-                      loss_collection, reduction)
+    t, x = _pair(onehot_labels, logits)
+    if label_smoothing:
+        t = t * (1 - label_smoothing) + label_smoothing / t.shape.as_list()[-1]
+    return _nn.softmax_cross_entropy_with_logits_v2(labels=stop_gradient(t), logits=x)
 
 
-def sparse_softmax_cross_entropy(
-    labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+@_loss("sparse_softmax_cross_entropy_loss")
+def sparse_softmax_cross_entropy(labels: Any, logits: Any) -> Any:
     """Weighted mean of `tf.nn.sparse_softmax_cross_entropy_with_logits`."""
-    return _collected(
-        "sparse_softmax_cross_entropy_loss", (logits, labels),
-        lambda: _nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits),
-        weights, scope, loss_collection, reduction,
-    )
+    return _nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
 # Collected losses -----------------------------------------------------------------------------

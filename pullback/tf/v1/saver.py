@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ...errors import ArgumentError
-from ...nn.saving import load, save
+from ...nn.saving import save
+from ..train import SUFFIX, latest_checkpoint, list_variables, note_latest, variables_in
 from .errors import not_found
 from .graph import home
 from .keys import GraphKeys
 
 __all__ = ["Saver", "checkpoint_exists", "latest_checkpoint", "list_variables"]
-
-_ENDING = ".safetensors"
 
 
 class Saver:
@@ -67,19 +65,13 @@ class Saver:
             raise ArgumentError("Saver.save", "an existing directory", f"{Path(path).parent}")
         names = list(self._variables)
         values = sess.run([self._variables[n] for n in names])
-        save(dict(zip(names, values, strict=True)), path + _ENDING)
-        self._note(path, latest_filename or "checkpoint", write_state)
-        return path
-
-    def _note(self, path: str, state: str, write: bool) -> None:
-        """Record a file as the latest, and delete the oldest beyond max_to_keep."""
+        save(dict(zip(names, values, strict=True)), path + SUFFIX)
         self.last_checkpoints = [p for p in self.last_checkpoints if p != path] + [path]
         while self._limit and len(self.last_checkpoints) > self._limit:
-            Path(self.last_checkpoints.pop(0) + _ENDING).unlink(missing_ok=True)
-        if write:
-            names = [Path(p).name for p in self.last_checkpoints]
-            content = {"model_checkpoint_path": names[-1], "all_model_checkpoint_paths": names}
-            (Path(path).absolute().parent / state).write_text(json.dumps(content, indent=1))
+            Path(self.last_checkpoints.pop(0) + SUFFIX).unlink(missing_ok=True)
+        if write_state:
+            note_latest(path, latest_filename)
+        return path
 
     def restore(self, sess: Any, save_path: str) -> None:
         """Assign the values of a file to the variables in a session.
@@ -90,7 +82,7 @@ class Saver:
         if save_path is None or not checkpoint_exists(save_path):
             raise ArgumentError("Saver.restore", "a path that save returned",
                                 f"{save_path!r}, where there is no checkpoint")
-        found = load(os.fspath(save_path) + _ENDING)
+        found = variables_in(save_path)
         missing = [n for n in self._variables if n not in found]
         if missing:
             raise not_found(f"Saver.restore of {os.fspath(save_path)!r}",
@@ -113,23 +105,4 @@ def _named(var_list: Any, allow_empty: bool) -> dict[str, Any]:
 
 def checkpoint_exists(checkpoint_prefix: str) -> bool:
     """True if a Saver file with this path exists."""
-    return Path(os.fspath(checkpoint_prefix) + _ENDING).exists()
-
-
-def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -> str | None:
-    """The path of the latest Saver file in a directory, or None."""
-    state = Path(checkpoint_dir) / (latest_filename or "checkpoint")
-    if not state.exists():
-        return None
-    found = os.path.join(checkpoint_dir, json.loads(state.read_text())["model_checkpoint_path"])
-    return found if checkpoint_exists(found) else None
-
-
-def list_variables(ckpt_dir_or_file: str) -> list[tuple[str, list[int]]]:
-    """The name and shape of each variable in a file, or in the latest file of a directory."""
-    path = ckpt_dir_or_file
-    if Path(path).is_dir():
-        path = latest_checkpoint(path) or path
-    if not checkpoint_exists(path):
-        raise not_found("list_variables", "a checkpoint", f"none at {path!r}")
-    return sorted((n, list(t.shape)) for n, t in load(path + _ENDING).items())
+    return Path(os.fspath(checkpoint_prefix) + SUFFIX).exists()

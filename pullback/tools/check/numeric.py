@@ -121,8 +121,8 @@ def _of_the_gradient(case: Case) -> str:
 
     with steady(case.subject.seed):
         outs = case.subject.of(*case.subject.tensors(case.point, requires_grad=True))
-    told = ", derived from its VJP rule by transposition (it has no JVP rule)"
-    return told if are_without_tangents(rules_of([o._node for o in outs])) else ""
+    remark = ", derived from its VJP rule by transposition (it has no JVP rule)"
+    return remark if are_without_tangents(rules_of([o._node for o in outs])) else ""
 
 
 def tangents(case: Case) -> list[Any]:

@@ -80,8 +80,8 @@ class Report:
             own = [f for f in self.findings if f.law == name]
             count = row["passed"] + row["failed"]
             verdict = "failed" if row["failed"] else "passed" if count else "not applicable"
-            told = [f.message.splitlines()[0] for f in own if f.status == verdict and f.message]
-            found.append((name, verdict, str(count), _listed(told) if count else told[0]))
+            remarks = [f.message.splitlines()[0] for f in own if f.status == verdict and f.message]
+            found.append((name, verdict, str(count), _listed(remarks) if count else remarks[0]))
         return found
 
     def text(self, *, verbose: bool = False) -> str:
@@ -94,8 +94,8 @@ class Report:
             f"  {law:<16} {verdict:<15} {count:>3}  {remark}".rstrip()
             for law, verdict, count, remark in self.rows() if verdict != "not applicable"
         ]
-        told = [] if not verbose else [described(f) for f in self.failures]
-        parts = [self._head(), *(told or map(_mistake_text, mistakes(self.failures))),
+        failures = [] if not verbose else [described(f) for f in self.failures]
+        parts = [self._head(), *(failures or map(_mistake_text, mistakes(self.failures))),
                  "\n".join([*table, *self._reasons()])]
         return ("\n\n" if self.failures else "\n").join(parts)
 

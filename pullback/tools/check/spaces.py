@@ -24,7 +24,7 @@ def check_dtypes(subject: Subject) -> Iterator[Finding]:
         yield not_applicable(NOWHERE)
         return
     declared = subject.dtypes
-    for dtype in declared or (REAL[:3] if subject.is_of_a_door else REAL):  # tf, torch: no bfloat16
+    for dtype in declared or (REAL[:3] if subject.uses_front_end else REAL):  # no bfloat16
         point = _castable(subject, dtype)
         if point is None or not subject.accepts(point):
             if declared is None:

@@ -16,7 +16,7 @@ import numpy
 from ...arrays import adapters, is_array
 from ...core.accumulator import untracked
 from ...core.tensor import Tensor, is_inexact, raw, wrap
-from ...trees import Present, flatten
+from ...trees import WithoutNone, flatten
 from .naming import names_of
 from .steady import steady
 
@@ -63,7 +63,7 @@ class Subject:
         return [copied(raw(Tensor(self.leaves[i]))) for i in self.wanted]
 
     @property
-    def is_of_a_door(self) -> bool:
+    def uses_front_end(self) -> bool:
         """Whether an example is a tensor of `pullback.tf` or `pullback.torch`."""
         return any(cls is not Tensor for cls in self._classes)
 
@@ -156,7 +156,7 @@ class Subject:
     def run(self, f: Callable[..., Any], tensors: Sequence[Any]) -> list[Any]:
         """The outputs of a function for these differentiated leaves."""
         args, keywords = self.arguments(tensors)
-        outs = Present(f(*args, **keywords)).leaves
+        outs = WithoutNone(f(*args, **keywords)).leaves
         return [o if isinstance(o, Tensor) else Tensor(o) for o in outs]
 
     def values(self, point: Point) -> list[Any]:

@@ -8,13 +8,13 @@ from typing import Any
 
 from ...core.multi_output import Pick
 from ...core.node import FREED, Node, line_of
+from ..profile.units import bytes_text
 from .facts import (
     bytes_of,
     call_of,
     has_hooks,
     look_of,
     rule_of,
-    size_text,
     space_of,
     title_of,
     where_of,
@@ -150,7 +150,7 @@ class Scene:
             gradient += " (hooks not run)"
         found = [
             ("space", space_of(node)), ("rule", rule_of(node)), ("gradient", gradient),
-            ("saved", f"saved {size_text(size)}" if size else ""), ("line", where_of(node)),
+            ("saved", f"saved {bytes_text(size)}" if size else ""), ("line", where_of(node)),
         ]
         return [(name, value) for name, value in found if value]
 

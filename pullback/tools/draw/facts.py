@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from weakref import ref
 
 from ...core.node import FREED, Leaf, Node, line_of, notes
-from ...core.tensor import Tensor
 from ...custom.calls import HandWritten
 from ...custom.function_op import FunctionOp
 from ...custom.gradient import CustomGradient
 from ...custom.override import Overridden
+from ..profile.holdings import holdings
 
-_DEEP = 4
+_NOT_SAVED = ("attribute", "retained gradient")
 
 
 def look_of(node: Node) -> str:
@@ -64,19 +63,19 @@ def call_of(node: Node) -> str:
     """The constants and attributes of the call: `(·, 2.0)`, `(·, axis=0)`; empty if none.
     """
     saved = node.saved if isinstance(node.saved, tuple) and node.saved is not FREED else ()
-    parts, told = [], False
+    parts, has_constants = [], False
     for i, parent in enumerate(node.parents):
         value = saved[i] if parent is None and i < len(saved) else None
         number = isinstance(value, (bool, int, float, complex))
-        told |= number
+        has_constants |= number
         parts.append((f"{value:.6g}" if isinstance(value, float) and len(repr(value)) > 9
                       else repr(value)) if number else "·")
     for key, value in node.attrs.items():
         if key != "shapes" and value is not None and value is not False:
             text = f"[{index_text(value)}]" if key == "index" else f"{key}={value!r}"
             parts.append(text if len(text) < 32 else f"{key}=…")
-            told = True
-    return f"({', '.join(parts)})" if told else ""
+            has_constants = True
+    return f"({', '.join(parts)})" if has_constants else ""
 
 
 def index_text(index: Any) -> str:
@@ -113,46 +112,5 @@ def bytes_of(node: Node) -> int:
     """
     if isinstance(node, Leaf) or node.saved is FREED:
         return 0
-    found: dict[int, int] = {}
-    _held(node.saved, found, _DEEP)
-    return sum(found.values())
-
-
-def _held(value: Any, found: dict[int, int], deep: int) -> None:
-    if value is None or isinstance(value, (ref, Node, type)) or deep < 0:
-        return
-    if isinstance(value, Tensor):
-        value = value._data
-    if hasattr(value, "nbytes") and hasattr(value, "shape"):
-        found[id(value)] = int(value.nbytes)
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            _held(part, found, deep - 1)
-    elif isinstance(value, dict):
-        _held(list(value.values()), found, deep - 1)
-    elif callable(value):
-        _held([c.cell_contents for c in getattr(value, "__closure__", None) or ()
-               if _is_filled(c)], found, deep - 1)
-    elif hasattr(value, "_saved"):
-        _held(value._saved, found, deep - 1)
-    elif hasattr(value, "values") and not callable(value.values):
-        _held(value.values, found, deep - 1)
-
-
-def _is_filled(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False
-
-
-def size_text(count: int) -> str:
-    """A number of bytes with a suitable unit.
-
-    >>> size_text(80), size_text(2048)
-    ('80 B', '2 KiB')
-    """
-    size, units = float(count), ["B", "KiB", "MiB", "GiB"]
-    while size >= 1024 and len(units) > 1:
-        size, units = size / 1024, units[1:]
-    return f"{size:.3g} {units[0]}"
+    arrays = {id(h.data): h.data for h in holdings(node) if not h.role.startswith(_NOT_SAVED)}
+    return sum(int(getattr(data, "nbytes", 0)) for data in arrays.values())

@@ -6,14 +6,15 @@ import ast
 import linecache
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 from ...core.node import Node, line_of
 from .facts import where_of
 from .history import History
+from .layout.picture import Path, common
 
-Path = tuple[str, ...]
-ROOM = 40
+MOST = 40
 """The maximum number of boxes or groups side by side in one group."""
 
 
@@ -25,7 +26,6 @@ def groups_of(history: History, kept: set[Node]) -> dict[Node, Path]:
     Operations of one function form a group, with one inner group per line; without lines, runs of
     consecutive operations do. A group with too many members is split into runs. A leaf belongs to
     the innermost group that contains all its users.
-    too many is parted in runs. A leaf stands where all that takes it stands.
     """
     computed = [n for n in history.nodes if not history.is_end(n) and n not in kept]
     found: dict[Node, Path] = dict.fromkeys(history.nodes, ())
@@ -42,12 +42,12 @@ def groups_of(history: History, kept: set[Node]) -> dict[Node, Path]:
         outer = (*outer, where_of(nodes[0])) if line and len(nodes) > 1 else outer
         for node, path in zip(nodes, runs(len(nodes)), strict=True):
             found[node] = (*outer, *_named(path, nodes))
-    takers: dict[Node, list[Path]] = {}
+    users: dict[Node, list[Path]] = {}
     for tail, head, _, _ in history.lines:
-        takers.setdefault(tail, []).append(found[head])
+        users.setdefault(tail, []).append(found[head])
     for node in history.nodes:
-        if history.is_end(node) and node not in kept and node in takers:
-            found[node] = _shared(takers[node])
+        if history.is_end(node) and node not in kept and node in users:
+            found[node] = reduce(common, users[node])
     return found
 
 
@@ -94,10 +94,10 @@ def runs(count: int) -> list[tuple[tuple[int, int], ...]]:
     ((1600, 1640),)
     """
     steps: list[int] = []
-    step = ROOM
+    step = MOST
     while step < count:
         steps.insert(0, step)
-        step *= ROOM
+        step *= MOST
     found = []
     for n in range(count):
         path = [(n // s * s, min(count, n // s * s + s)) for s in steps]
@@ -113,14 +113,3 @@ def _named(path: Sequence[tuple[int, int]], nodes: Sequence[Node]) -> Path:
 
 def _contents(nodes: Sequence[Any]) -> str:
     return ", ".join(str(node.op.name) for node in nodes) + ", …"
-
-
-def _shared(paths: Sequence[Path]) -> Path:
-    first = paths[0]
-    depth = len(first)
-    for path in paths[1:]:
-        same = 0
-        while same < min(depth, len(path)) and path[same] == first[same]:
-            same += 1
-        depth = same
-    return first[:depth]

@@ -1,4 +1,4 @@
-"""Pictures of graphs: which operations are drawn, and what is said of each."""
+"""Pictures of static graphs: selects the operations, and converts them into a `Picture`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .layout import Box, Drawn, Edge, Picture
 from .layout.drawn import FORMATS
 
 SHOWN = ("type", "shape", "dtype")
-"""What a box says besides the name, unless asked otherwise."""
+"""What a box shows below the name by default."""
 ROWS = 3
-"""The most outputs that a box lists."""
+"""The maximum number of outputs listed in a box."""
 
 _LOOKS = {
     "placeholder": "input", "placeholder_with_default": "input", "argument": "input",
@@ -44,7 +44,7 @@ def draw(
     graph: Any, targets: Any = None, *, between: Any = None, format: str = "svg",
     show: Collection[str] = SHOWN, fold: bool | None = None,
 ) -> Drawn:
-    """A picture of a graph; `Graph.draw` says more."""
+    """Returns a picture of a graph; `Graph.draw` documents the arguments."""
     if format not in FORMATS:
         raise ArgumentError("argument `format` of draw", f"one of {', '.join(FORMATS)}",
                             repr(format))
@@ -62,9 +62,9 @@ def picture_of(
     graph: Any, operations: Sequence[Operation], show: Collection[str] = SHOWN,
     ends: Sequence[Any] = (),
 ) -> Picture:
-    """Operations of a graph as boxes and edges, name scopes as groups.
+    """Returns operations of a graph as boxes and edges, with name scopes as groups.
 
-    ends   tensors whose own history is looked at for custom gradients
+    ends   tensors whose own nodes are searched for custom gradients, too
     """
     groups = _groups(operations)
     marks = _marks(operations, ends)
@@ -84,7 +84,7 @@ def picture_of(
 
 
 def _chosen(graph: Any, targets: Sequence[Any] | None, between: Any) -> list[Operation]:
-    """The operations to be drawn, in the order of building."""
+    """The operations to draw, in the order in which they were built."""
     chosen = set(graph.operations)
     if targets is not None:
         chosen &= _needed(_operations(targets))
@@ -100,7 +100,7 @@ def _chosen(graph: Any, targets: Sequence[Any] | None, between: Any) -> list[Ope
 
 
 def _tensors(graph: Any, values: Any, who: str) -> list[Any]:
-    """Tensors and operations, of these and of names."""
+    """The tensors and operations for the given tensors, operations and names."""
     listed = values if isinstance(values, (list, tuple)) else [values]
     found = [graph.as_graph_element(v) for v in listed]
     for value in found:
@@ -123,7 +123,7 @@ def _before(operation: Operation) -> list[Operation]:
 
 
 def _needed(stops: Iterable[Operation]) -> set[Operation]:
-    """Some operations, and all that they need."""
+    """The given operations, and all that they depend on."""
     stack, found = list(stops), set()
     while stack:
         operation = stack.pop()
@@ -134,7 +134,7 @@ def _needed(stops: Iterable[Operation]) -> set[Operation]:
 
 
 def _reached(graph: Any, starts: Iterable[Operation]) -> set[Operation]:
-    """Some operations, and all that need them."""
+    """The given operations, and all that depend on them."""
     found = set(starts)
     for operation in graph.operations:
         if any(b in found for b in _before(operation)):
@@ -146,7 +146,7 @@ def _reached(graph: Any, starts: Iterable[Operation]) -> set[Operation]:
 
 
 def _groups(operations: Sequence[Operation]) -> dict[str, tuple[str, ...]]:
-    """The scopes that each operation is drawn in: those that hold more than one."""
+    """The groups of each operation: its scopes that contain more than one operation."""
     scopes = {o.name: tuple(o.name.split("/")[:-1]) for o in operations}
     counts = Counter(s[: d + 1] for s in scopes.values() for d in range(len(s)))
     found = {}
@@ -179,7 +179,7 @@ def _box(
 
 
 def _call(operation: Operation) -> str:
-    """The type, with the numbers among its arguments: `multiply(·, 2.0)`."""
+    """The type of an operation, with its constant arguments: `multiply(·, 2.0)`."""
     numbers = [a for a in operation.args if a.__class__ is not Symbol]
     if not numbers:
         return operation.type
@@ -188,7 +188,7 @@ def _call(operation: Operation) -> str:
 
 
 def _spaces(operation: Operation, show: Collection[str]) -> list[str]:
-    """Dtype and shape of each output; the value of a small constant."""
+    """The dtype and shape of each output, and the value of a constant with one entry."""
     value = operation.value
     rows = []
     for symbol in operation.symbols[:ROWS]:
@@ -203,7 +203,7 @@ def _spaces(operation: Operation, show: Collection[str]) -> list[str]:
 
 
 def _detail(operation: Operation, rule: str | None) -> str:
-    """Everything that is known of an operation, as text."""
+    """All details of an operation as text."""
     text = operation.node_def + f"built at: {operation.line}\n"
     if rule is not None:
         text += f"gradient: {rule}\n"
@@ -214,17 +214,17 @@ def _detail(operation: Operation, rule: str | None) -> str:
 
 
 def _node(symbol: Any) -> Any:
-    """The node by which a tensor of a graph is differentiated, if any."""
+    """The node that differentiates a tensor of a graph, if any."""
     return None if symbol.face is None else _common(symbol.face._node)
 
 
 def _common(node: Any) -> Any:
-    """The node of an operation, of that of one of its outputs."""
+    """The node of the whole operation, if the given node is one of its outputs."""
     return node.parents[0] if isinstance(node, Pick) else node
 
 
 def _override(operation: Operation) -> str | None:
-    """The name of the function that stands in for an operation's own gradient."""
+    """The name of the function that overrides the gradient of an operation, if any."""
     for symbol in operation.symbols:
         op = getattr(_node(symbol), "op", None)
         if isinstance(op, Overridden):
@@ -237,9 +237,9 @@ def _named(function: Any) -> str:
 
 
 def _marks(operations: Sequence[Operation], ends: Sequence[Any]) -> dict[Operation, str]:
-    """Operations whose outputs are differentiated by a gradient written by hand -> its name.
+    """Operations whose outputs have a custom gradient -> its name.
 
-    What computes the output of such a function does not know of it; what takes the output does.
+    The nodes inside the custom function do not refer to it; the nodes that use its output do.
     """
     found: dict[Operation, str] = {}
     for end in ends:
@@ -267,7 +267,7 @@ def _mark(found: dict[Operation, str], symbol: Any, node: Any) -> None:
 
 
 def _edges(operations: Sequence[Operation], behind: set[str]) -> Iterable[Edge]:
-    """An edge for each input, and one for each operation that runs before."""
+    """An edge per input, and an edge per control dependency."""
     drawn = {o.name for o in operations}
     for operation in operations:
         for symbol in operation.takes:

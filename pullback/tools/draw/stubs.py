@@ -9,18 +9,27 @@ from pathlib import Path
 from typing import Any
 from weakref import ref
 
-from ...core import cuts
-from ...core.cuts import Cut
-from ...core.journal import Event, latest
 from ...core.node import FREED, Leaf, Node
 from ...core.tensor import Tensor
+from ...lost_paths import (
+    INTEGER,
+    LEFT,
+    NO_DERIVATIVE,
+    OFF,
+    OUTSIDE,
+    OVERWRITTEN,
+    STOPPED,
+    Lost,
+    losses,
+)
+from ..debug.journal import Event, latest
 from .history import History, behind
 
 WHY = {
-    cuts.LEFT: "the values left the library", cuts.STOPPED: "the history was dropped",
-    cuts.NO_DERIVATIVE: "no derivative", cuts.INTEGER: "integers or booleans",
-    cuts.OFF: "recording was off", cuts.OUTSIDE: "no tape was recording",
-    cuts.OVERWRITTEN: "overwritten in place",
+    LEFT: "the values left the library", STOPPED: "the history was dropped",
+    NO_DERIVATIVE: "no derivative", INTEGER: "integers or booleans",
+    OFF: "recording was off", OUTSIDE: "no tape was recording",
+    OVERWRITTEN: "overwritten in place",
 }
 """Kind of a cut -> text in its box."""
 _FAR = 200
@@ -36,7 +45,7 @@ class Stub:
     into   operations of the picture that use the cut values, as far as known
     """
 
-    def __init__(self, node: Node, cut: Cut) -> None:
+    def __init__(self, node: Node, cut: Lost) -> None:
         self.node, self.cut, self.count = node, cut, 0
         self.into: dict[Node, None] = {}
 
@@ -61,7 +70,7 @@ def stubs_of(history: History) -> list[Stub]:
     """
     nodes = set(history.nodes)
     last = max((n.seq for n in nodes if n.parents), default=0)
-    remembered = [c for c in cuts.cuts() if c.number < last]
+    remembered = [c for c in losses() if c.number < last]
     if not remembered:
         return []
     back = _Back(history)
@@ -72,7 +81,8 @@ def stubs_of(history: History) -> list[Stub]:
         if node is None:
             continue
         into = back.of(cut, node, node is sources[0])
-        if not into and (node is not sources[0] or cut.kind in (cuts.OFF, cuts.OUTSIDE)):
+        off = cut.kind in (OFF, OUTSIDE)
+        if not into and (node is not sources[0] or off):
             continue
         key = (node, cut.kind, cut.operation, cut.file, cut.line)
         stub = found.setdefault(key, Stub(node, cut))
@@ -111,30 +121,31 @@ class _Back:
             self._made[event.operation, event.file, event.line].append(event.number)
             for number in dict.fromkeys(event.inputs):
                 self._next[number].append(event)
-        own = (self._made_by(cut) for cut in cuts.cuts()) if events else ()
+        own = (self._made_by(cut) for cut in losses()) if events else ()
         self._cuts = {number for number in own if number is not None}
 
-    def of(self, cut: Cut, node: Node, direct: bool) -> list[Node]:
+    def of(self, cut: Lost, node: Node, direct: bool) -> list[Node]:
         """The operations that use the cut values; `direct`: cut from the node's own result."""
-        if cut.kind == cuts.OVERWRITTEN:
+        if cut.kind == OVERWRITTEN:
             return []
         result = None if cut.result is None else cut.result()
         array = result._data if isinstance(result, Tensor) else result
         known = None if array is None else id(array)
-        if known is None and cut.kind == cuts.STOPPED and direct:  # it shares its source's array
+        if known is None and cut.kind == STOPPED and direct:
+            # It shares the array of its source.
             known = id(node.data) if isinstance(node, Leaf) else self._arrays.get(node)
         found = [] if known is None else self._takers.get(known, [])
         return found or self._followed(cut, node, direct)
 
-    def _made_by(self, cut: Cut) -> int | None:
+    def _made_by(self, cut: Lost) -> int | None:
         """The event of the cut itself; None for a detach, or for values that left."""
-        if cut.kind in (cuts.LEFT, cuts.STOPPED, cuts.OVERWRITTEN):
+        if cut.kind in (LEFT, STOPPED, OVERWRITTEN):
             return None
         found = self._made[cut.operation, cut.file, cut.line]
         position = bisect_left(found, cut.number)
         return found[position - 1] if position else None
 
-    def _followed(self, cut: Cut, node: Node, direct: bool) -> list[Node]:
+    def _followed(self, cut: Lost, node: Node, direct: bool) -> list[Node]:
         """The recorded operations that the journal reaches through unrecorded ones.
 
         Starts at the users of a node's tensor, also through operations whose nodes are freed.

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...core.journal import keeping, paused
 from ...core.reverse import reached, reached_ends
 from ...core.state import setting
-from ...core.symbols import holds_symbols
 from ...core.tensor import Tensor, is_inexact, raw
 from ...errors import ArgumentTypeError
+from ...kinds.symbols import holds_symbols
 from ...trees import flatten, leaves, mapped
+from ..debug.journal import keeping, paused
 from .causes import CURES
 from .explanation import Explanation
 from .numbers import of_numbers

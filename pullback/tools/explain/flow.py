@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...core import cuts as _cuts
-from ...core.cuts import Cut, identity
-from ...core.journal import Event, Journal
 from ...core.node import Node
 from ...core.tensor import Tensor
+from ...lost_paths import INTEGER, NO_DERIVATIVE, OFF, OUTSIDE, Lost, identity
+from ..debug.journal import Event, Journal
 from .explanation import Place
 
-OWN = {_cuts.NO_DERIVATIVE, _cuts.INTEGER, _cuts.OFF, _cuts.OUTSIDE}
+OWN = {NO_DERIVATIVE, INTEGER, OFF, OUTSIDE}
 """Kinds of cuts that are an operation; the other kinds cut off the result of an operation."""
 
 
@@ -59,7 +58,7 @@ class Flow:
         """Whether the targets were computed from the source's values, recorded or not."""
         return not self.starts.isdisjoint(self.events)
 
-    def is_from(self, cut: Cut) -> bool | None:
+    def is_from(self, cut: Lost) -> bool | None:
         """Whether a cut removed a result of the source; None if the journal does not know."""
         if self._live is None:
             return True
@@ -86,13 +85,14 @@ class Flow:
                 if own:
                     yield event, own
 
-    def cut(self, cuts: Sequence[Cut]) -> Cut | None:
+    def cut(self, cuts: Sequence[Lost]) -> Lost | None:
         """The cut at which the history ends; prefers cuts of values over cuts of indices."""
         found = [c for c in (_of(*b, cuts) for b in self.broken()) if c is not None]
-        carrying = [c for c in found if c.kind not in (_cuts.NO_DERIVATIVE, _cuts.INTEGER)]
+        indices = NO_DERIVATIVE, INTEGER
+        carrying = [c for c in found if c.kind not in indices]
         return next(iter(carrying or found), None)
 
-    def places(self, cut: Cut) -> tuple[Place, ...]:
+    def places(self, cut: Lost) -> tuple[Place, ...]:
         """The operations from the source to the target, in order, including the cut."""
         after = set(self.starts)
         places: list[Place] = []
@@ -112,13 +112,13 @@ class Flow:
         return tuple(places)
 
 
-def _is_at(cut: Cut, event: Event) -> bool:
+def _is_at(cut: Lost, event: Event) -> bool:
     """Whether a cut is the event itself, or another event of the same line."""
     mine = (event.operation, event.file, event.line) == (cut.operation, cut.file, cut.line)
     return mine and cut.number > event.number
 
 
-def _of(event: Event, own: set[int], cuts: Sequence[Cut]) -> Cut | None:
+def _of(event: Event, own: set[int], cuts: Sequence[Lost]) -> Lost | None:
     """The cut that belongs to an event, or to a value that one of its arguments came from.
 
     Indices that an operation returns beside its values belong to the second kind.

@@ -12,7 +12,6 @@ from ...arrays import adapters, is_array
 from ...arrays.batched import Batched
 from ...core import state as _state
 from ...core.cotangent import accumulate, conjugated
-from ...core.journal import Event, latest
 from ...core.multi_output import Pick
 from ...core.node import FREED, Leaf, Node, line_of
 from ...core.op import OPS, Op
@@ -20,6 +19,7 @@ from ...core.reverse import reached
 from ...core.tensor import Tensor, raw
 from ...core.versions import version
 from ...errors import GraphFreedError
+from ..debug.journal import Event, latest
 from .causes import CURES
 from .explanation import Explanation, Place
 from .severed import HINT, STEPS, line_from

@@ -17,14 +17,14 @@ from ..._user_code import is_own, place
 from ...arrays import adapters, known
 from ...arrays.batched import Batched
 from ...arrays.symbol import Symbol
-from ...core import cuts
-from ...core.answers import listening
-from ...core.journal import keeping
 from ...core.node import Leaf, number
+from ...core.observe import Calls, observing
 from ...core.state import REQUIRED, setting
 from ...core.tensor import Tensor, raw
+from ...lost_paths import forget
 from ...nn.module import Module
 from ...optim.base import Optimizer
+from ..debug.journal import keeping
 from .explain import explain
 from .explanation import Explanation
 from .numbers import is_replaced, replaced
@@ -40,9 +40,9 @@ class Asked(NamedTuple):
     explanation: Explanation
 
 
-def _is_ordinary(answer: Tensor) -> bool:
+def _is_ordinary(result: Tensor) -> bool:
     """Whether a gradient is finite and has a non-zero entry, so that it needs no explanation."""
-    values = known(raw(answer))
+    values = known(raw(result))
     if values is None or isinstance(values, (Batched, Symbol)):
         return False
     numbers = adapters[values.__class__].numpy(values)
@@ -70,29 +70,29 @@ def _asked_for(how: str, x: Any) -> str:
     return how
 
 
-class Hearing:
+class ScriptListener:
     """Listens to a script and explains each gradient once per line that computes it."""
 
     def __init__(self) -> None:
         self.found: list[Asked] = []
         self._seen: set[Any] = set()
-        self._told: set[Any] = set()
+        self._reported: set[Any] = set()
         self._reached: set[int] = set()
         self._suspects: list[tuple[int, Asked]] = []
         self._since = number()
 
     def __call__(
-        self, how: str, targets: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any],
+        self, how: str, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any],
         tape: Any,
     ) -> None:
         """Called for every computed gradient."""
         file, line = place()
         if not sources and any(t._node is None for t in targets):
             self._explain((file, line, -1), how, lambda: of_target(targets))
-        for i, (source, answer) in enumerate(zip(sources, answers, strict=True)):
+        for i, (source, result) in enumerate(zip(sources, results, strict=True)):
             if isinstance(source._node, Leaf):
                 self._reached.add(source._node.born)
-            if answer is None or (isinstance(answer, Tensor) and not _is_ordinary(answer)):
+            if result is None or (isinstance(result, Tensor) and not _is_ordinary(result)):
                 self._explain((file, line, i), _asked_for(how, source),
                               lambda s=source: explain(targets, s, tape=tape))
         if how == "backward()" and (file, line) not in self._seen:
@@ -112,8 +112,8 @@ class Hearing:
         """Adds an explanation once per line that computes gradients and per cause."""
         e = asked.explanation
         key = (asked.file, asked.line, e.cause, e.file, e.line)
-        if key not in self._told:
-            self._told.add(key)
+        if key not in self._reported:
+            self._reported.add(key)
             self.found.append(asked)
 
     def _look_for_left_out(self, file: str, line: int, how: str, targets: Sequence[Any]) -> None:
@@ -168,19 +168,19 @@ def explain_script(path: str, args: Sequence[str] = ()) -> tuple[list[Asked], Ba
 
     Restores `sys.argv`, `sys.path` and all recording settings afterwards.
     """
-    hearing = Hearing()
+    listener = ScriptListener()
     argv, paths = sys.argv, list(sys.path)
     sys.argv, ended = [path, *args], None
     sys.path.insert(0, str(Path(path).resolve().parent))
-    cuts.forget()
+    forget()
     try:
-        with setting(lines=True), keeping(), listening(hearing):
+        with setting(lines=True), keeping(), observing(Calls(gradient=listener)):
             runpy.run_path(path, run_name="__main__")
     except (Exception, SystemExit) as error:
         ended = None if isinstance(error, SystemExit) and not error.code else error
     finally:
         sys.argv, sys.path[:] = argv, paths
-    return hearing.finish(ended), ended
+    return listener.finish(ended), ended
 
 
 def shown(found: Sequence[Asked], ended: BaseException | None) -> str:

@@ -6,13 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core import cuts as _cuts
-from ...core.cuts import Cut, identity
-from ...core.journal import latest
 from ...core.node import Node, line_of
 from ...core.reverse import within
-from ...core.symbols import holds_symbols
 from ...core.tensor import Tensor, is_inexact, raw
+from ...kinds.symbols import holds_symbols
+from ...lost_paths import LEFT, OFF, OUTSIDE, STOPPED, Lost, identity, losses
+from ..debug.journal import latest
 from .causes import ANEW, CAUSES, CURES
 from .explanation import Explanation, Place
 from .flow import Flow
@@ -20,6 +19,11 @@ from .flow import Flow
 STEPS = {"subtract", "add"}
 """Operations that compute a variable's next value when the result replaces the variable."""
 HINT = " Inside `with pullback.debug():` explain also names the line."
+DROPPED = (
+    " Operations are not recorded under no_grad, outside the tape, after detach or stop_gradient, "
+    "and where there is no derivative (argmax, comparisons, integers). Inside `with "
+    "pullback.debug():` explain names the operation and its line."
+)
 
 
 def own_node(x: Any) -> Node | None:
@@ -49,7 +53,7 @@ def of_none(
         if found is not None:
             return found
     flow = _flow(targets, x, node)
-    candidates = [c for c in _cuts.cuts() if is_from(c, node, flow) is not False]
+    candidates = [c for c in losses() if is_from(c, node, flow) is not False]
     chosen, guess = _choose(candidates, targets, node, flow, _last(targets, tape))
     if chosen is not None:
         places = () if flow is None else flow.places(chosen)
@@ -60,8 +64,11 @@ def of_none(
     integer = [t for t in targets if isinstance(t, Tensor) and not is_inexact(t._data)]
     if integer:
         return _plain("integer", f"The target has dtype {integer[0]._data.dtype}.")
-    hint = "" if flow is not None else " Inside `with pullback.debug():` explain follows data too."
-    return _plain("unused", "No operation connects the source to the target." + hint)
+    if flow is not None:
+        return _plain("unused", "No operation connects the source to the target.")
+    return _plain("unused", "No recorded operation connects the source to the target. It was not "
+                  "computed from the source, or an operation on the way was not recorded."
+                  + DROPPED)
 
 
 def of_target(targets: Sequence[Any]) -> Explanation:
@@ -69,9 +76,11 @@ def of_target(targets: Sequence[Any]) -> Explanation:
     if not any(isinstance(t, Tensor) for t in targets):
         return _no_tensor(targets)
     flow = _flow(targets)
-    found, guess = _choose(_cuts.cuts(), targets, None, flow, math.inf)
+    found, guess = _choose(losses(), targets, None, flow, math.inf)
     if found is None:
-        return _plain("unwatched", "The target was computed from tensors that need no gradient.")
+        return _plain("unwatched", "The target has no history: it was computed from tensors that "
+                      "need no gradient, or an operation on the way was not recorded."
+                      + ("" if flow is not None else DROPPED))
     step = found.replaces and found.operation in STEPS
     return _of_cut(found, "replaced" if step else found.kind, (), last=guess)
 
@@ -83,7 +92,7 @@ def _flow(targets: Sequence[Any], x: Any = None, node: Node | None = None) -> Fl
     return flow if flow is not None and flow.events else None
 
 
-def is_from(cut: Cut, node: Node | None, flow: Flow | None) -> bool | None:
+def is_from(cut: Lost, node: Node | None, flow: Flow | None) -> bool | None:
     """Whether a cut removed a result of the node; None if its inputs no longer exist."""
     if node is None:
         return True
@@ -108,9 +117,9 @@ def _last(targets: Sequence[Any], tape: Any) -> float:
 
 
 def _choose(
-    candidates: list[Cut], targets: Sequence[Any], node: Node | None, flow: Flow | None,
+    candidates: list[Lost], targets: Sequence[Any], node: Node | None, flow: Flow | None,
     last: float,
-) -> tuple[Cut | None, str]:
+) -> tuple[Lost | None, str]:
     """The cut that explains the targets, and a sentence that marks it as a guess, or ""."""
     for cut in candidates:
         if cut.result is not None and any(cut.result() is t for t in targets):
@@ -122,10 +131,10 @@ def _choose(
         # A value that comes back from NumPy or Python is a new input; graph symbols have no data.
         symbols = any(isinstance(t, Tensor) and holds_symbols(raw(t)) for t in targets)
         again = max([e.number for e in flow.events.values() if e.is_entry], default=0)
-        candidates = [c for c in candidates if c.kind in (_cuts.LEFT, _cuts.STOPPED)
+        candidates = [c for c in candidates if c.kind in (LEFT, STOPPED)
                       and is_from(c, node, flow) and (symbols or c.number < again)]
     # A cut that also happens after the target, such as printing in a loop, is not the cause.
-    later = {_site(c) for c in _cuts.cuts() if c.number >= last}
+    later = {_site(c) for c in losses() if c.number >= last}
     before = [c for c in candidates if c.number < last]
     before = [c for c in before if _site(c) not in later] or [
         c for c in before if is_from(c, node, flow)]
@@ -134,11 +143,11 @@ def _choose(
     if not before:
         return None, ""
     if flow is None and last < math.inf:  # many scripts print numbers, few compute with them
-        before.sort(key=lambda c: c.kind != _cuts.LEFT)
+        before.sort(key=lambda c: c.kind != LEFT)
     return before[-1], _guess(before, is_from(before[-1], node, flow), flow)
 
 
-def _guess(fitting: Sequence[Cut], sure: bool | None, flow: Flow | None) -> str:
+def _guess(fitting: Sequence[Lost], sure: bool | None, flow: Flow | None) -> str:
     """The sentence that marks the cause as a guess and lists the others; "" if it is certain."""
     others = list(dict.fromkeys(_site(c) for c in reversed(fitting)))[1:]
     if sure and not others:
@@ -149,7 +158,7 @@ def _guess(fitting: Sequence[Cut], sure: bool | None, flow: Flow | None) -> str:
     return f" This is a guess: the cut nearest the target{also}.{hint}"
 
 
-def _site(cut: Cut) -> str:
+def _site(cut: Lost) -> str:
     return f"`{cut.operation}` at {cut.file}:{cut.line}"
 
 
@@ -162,7 +171,7 @@ def _no_tensor(targets: Sequence[Any]) -> Explanation:
     if all(t is None for t in targets):
         return _plain("unused", "The target is None: the function that computed it returned "
                       "nothing.", "return the loss")
-    gone = [c for c in _cuts.cuts() if c.kind == _cuts.LEFT]
+    gone = [c for c in losses() if c.kind == LEFT]
     if gone:
         return _of_cut(gone[-1], "left", (), f"The target is {kinds}, not a Tensor. ")
     return _plain("left" if targets else "unused", f"The target is {kinds}, not a Tensor.")
@@ -170,31 +179,33 @@ def _no_tensor(targets: Sequence[Any]) -> Explanation:
 
 def _without_node(x: Any, targets: Sequence[Any]) -> Explanation:
     """Explains a source that is a constant: it never needed a gradient, or lost its history."""
-    for cut in reversed(_cuts.cuts()):
+    for cut in reversed(losses()):
         if cut.result is not None and cut.result() is x:
             return _of_cut(cut, _kind(cut, x), (), "The source is itself a result. ")
     flow = _flow([x])
-    found = None if flow is None else flow.cut(_cuts.cuts())
+    found = None if flow is None else flow.cut(losses())
     if found is not None:
-        step = found.replaces and found.kind in (_cuts.OFF, _cuts.OUTSIDE)
+        step = found.replaces and found.kind in (OFF, OUTSIDE)
         return _of_cut(found, "replaced" if step else found.kind, (),
                        "The source is itself a result. ")
     if any(t is x for t in targets):
         return _plain("unwatched", "Source and target are the same tensor, which needs no "
                       "gradient.")
+    hint = "" if flow is not None else " If it is the result of an operation, such as an update " \
+        "of a variable, `with pullback.debug():` names that operation and its line."
     return _plain("unwatched", "The source was a constant when the target was computed: no tape "
-                  "watched it, and it has no requires_grad.")
+                  "watched it, and it has no requires_grad." + hint)
 
 
-def _kind(cut: Cut, x: Any) -> str:
+def _kind(cut: Lost, x: Any) -> str:
     """The cause of a cut: "replaced" if its result is the source and replaced a variable."""
-    off = cut.kind in (_cuts.OFF, _cuts.OUTSIDE)
+    off = cut.kind in (OFF, OUTSIDE)
     taken = off and cut.replaces and cut.result is not None and cut.result() is x
     return "replaced" if taken else cut.kind
 
 
 def _of_cut(
-    cut: Cut, cause: str, path: tuple[Place, ...], first: str = "", last: str = ""
+    cut: Lost, cause: str, path: tuple[Place, ...], first: str = "", last: str = ""
 ) -> Explanation:
     at = f"{cut.file}:{cut.line}"
     text = {

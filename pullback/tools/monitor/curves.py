@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 __all__ = ["Curve", "History"]
@@ -24,11 +24,11 @@ class Curve(Sequence[float]):
     def __init__(self) -> None:
         self.steps: list[int] = []
         self.values: list[float] = []
-        self._apart, self._count = 1, 0
+        self._distance, self._count = 1, 0
 
     def add(self, step: int, value: float) -> None:
         """Appends a value; keeps the last value, and earlier ones at even distances."""
-        if self.steps and (self._count - 1) % self._apart:
+        if self.steps and (self._count - 1) % self._distance:
             self.steps.pop()
             self.values.pop()
         self._count += 1
@@ -36,7 +36,7 @@ class Curve(Sequence[float]):
         self.values.append(value)
         if len(self.steps) > LIMIT:
             self.steps, self.values = self.steps[::2], self.values[::2]
-            self._apart *= 2
+            self._distance *= 2
 
     def __getitem__(self, index: Any) -> Any:
         return self.values[index]
@@ -49,7 +49,7 @@ class Curve(Sequence[float]):
         return f"Curve({len(self)} points{last})"
 
 
-class History(Mapping[str, Curve]):
+class History(dict[str, Curve]):
     """Name -> curve, in the order of their first values.
 
     >>> history = History()
@@ -58,27 +58,12 @@ class History(Mapping[str, Curve]):
     0.5
     """
 
-    def __init__(self) -> None:
-        self._curves: dict[str, Curve] = {}
-
     def add(self, step: int, record: Mapping[str, float]) -> None:
         """Appends the numbers of a step."""
         for name, value in record.items():
-            self._curves.setdefault(name, Curve()).add(step, value)
+            self.setdefault(name, Curve()).add(step, value)
 
     def group(self, kind: str) -> dict[str, Curve]:
         """Returns the curves `kind/name`, by name."""
         start = f"{kind}/"
-        return {k[len(start):]: c for k, c in self._curves.items() if k.startswith(start)}
-
-    def __getitem__(self, name: str) -> Curve:
-        return self._curves[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._curves)
-
-    def __len__(self) -> int:
-        return len(self._curves)
-
-    def __repr__(self) -> str:
-        return f"History({', '.join(self._curves)})"
+        return {k.removeprefix(start): c for k, c in self.items() if k.startswith(start)}

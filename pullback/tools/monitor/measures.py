@@ -102,11 +102,6 @@ def zero_share(array: Any) -> float:
     return 1 - _float(OPS["count_nonzero"](array)) / count if count else 0.0
 
 
-def copy_of(array: Any) -> Any:
-    """A copy of an array."""
-    return adapters[array.__class__].copy(array)
-
-
 def is_learnt(value: Any) -> bool:
     """Whether a value can be trained: floating numbers that are available now."""
     if value.__class__ is float:

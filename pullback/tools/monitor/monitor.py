@@ -9,26 +9,30 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
+from ...arrays import adapters
 from ...core.inplace import immutable
+from ...core.observe import Calls, observing
 from ...core.tensor import Tensor
-from ...core.witness import witnessing
 from ...errors import AnomalyError, ArgumentError
+from ..table import Table
 from . import pictures
 from .curves import History
-from .files import Events, Sheet, Target, Writer
-from .measures import array_of, copy_of, distance, is_slices, norm, number_of, zero_share
-from .notes import Watched, note_on_units
+from .measures import array_of, distance, is_slices, norm, number_of, zero_share
+from .notes import Watched, note_on_units, shown, spark
 from .parameters import Named, entries, matched, modules_of, parameters_of
-from .screen import Screen, screen_for
-from .table import Table, shown, spark
 from .units import Units
+from .writers import Events, Rows, Screen, Target
 
 _RESERVED = ("step", "seconds", "gradient", "update", "zero", "dead")
 _HEAD = ("name", "shape", "gradient", "update/weight", "zeros", "note")
 
 
 class Monitor:
-    """Returned by `monitor`. `history` holds the curves, `copies` counts copied parameters.
+    """Returned by `monitor`: measures each step, and calls its writers and its screen.
+
+    history  the curves, by name
+    alarms   the messages about NaN and infinity
+    copies   the number of copied parameters
     """
 
     def __init__(
@@ -53,8 +57,7 @@ class Monitor:
         self._alarm_steps: list[int] = []
         self._note = ""
         self._times: deque[float] = deque(maxlen=21)
-        self._writers: list[Writer] = []
-        self._screen = Screen()
+        self._writers: list[Rows | Events] = []
         self._stack: ExitStack | None = None
 
     # The block --------------------------------------------------------------------------------
@@ -64,15 +67,15 @@ class Monitor:
             raise ArgumentError("a monitor", "one `with` block", "a second one",
                                 "create another one")
         with ExitStack() as stack:
-            kinds: tuple[type[Sheet | Events], ...] = (Sheet, Events)
+            kinds: tuple[type[Rows | Events], ...] = (Rows, Events)
             for path, writer in zip(self._files, kinds, strict=True):
                 if path is not None:
                     self._writers.append(writer(path))
                     stack.callback(self._writers[-1].close)
-            self._screen = screen_for(self._live)
+            self._screen = Screen(self._live)
             stack.callback(self._screen.close)
             if self._dead_units:
-                stack.enter_context(witnessing(self._units))
+                stack.enter_context(observing(Calls(kernel=self._units)))
             self._stack = stack.pop_all()
         self._times.append(time.perf_counter())
         self._began = self._times[0]
@@ -123,10 +126,11 @@ class Monitor:
         record["steps/s"] = (len(self._times) - 1) / passed if passed > 0 else 0.0
         record |= self._measured(pairs, sampled)
         alarm = self._alarm(record)
-        kept = {k: v for k, v in record.items() if sampled or not k.startswith("gradient/")}
-        self.history.add(self._count, kept)
+        if not sampled:
+            record = {k: v for k, v in record.items() if not k.startswith("gradient/")}
+        self.history.add(self._count, record)
         for writer in self._writers:
-            writer.write(self._count, now - self._began, kept)
+            writer.write(self._count, now - self._began, record)
         if alarm:
             self._screen.alarm(alarm)
         self._screen.show(self.table)
@@ -173,7 +177,7 @@ class Monitor:
         for name, p, g in pairs:
             array = None if g is None else array_of(g)
             watched = self._seen[name]
-            watched.measured(None if array is None else norm(array))
+            watched.gradient = None if array is None else norm(array)
             if watched.gradient is not None:
                 record[f"gradient/{name}"] = watched.gradient
                 total = math.hypot(total, watched.gradient)
@@ -222,7 +226,7 @@ class Monitor:
         for name, p in self._parameters:
             array = array_of(p)
             if not immutable(array):
-                array = copy_of(array)
+                array = adapters[array.__class__].copy(array)
                 self.copies += 1
             self._before[name] = array
 
@@ -258,8 +262,8 @@ class Monitor:
              note_on_units(dead, count)) for site, (dead, count) in self._units.shares().items()
         ]
         rows.sort(key=lambda row: not row[-1])
-        return Table(self._title(), _HEAD, rows, [*([self._note] if self._note else []),
-                                                  *self.alarms[-5:]])
+        notes = [*([self._note] if self._note else []), *self.alarms[-5:]]
+        return Table(self._title(), _HEAD, rows, notes, alarms=True)
 
     def _title(self) -> str:
         parts = [f"step {self._count}"]

@@ -1,10 +1,11 @@
-"""Short notes on parameters and activations that look wrong."""
+"""The cells of the table: numbers as short text, and notes on values that look wrong."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections import deque
+from collections.abc import Sequence
 
 VANISHING = 1e-5
 """Threshold: relative to the largest gradient of all parameters, per entry."""
@@ -15,6 +16,7 @@ LARGE, SMALL = 0.1, 1e-7
 DEAD = 0.5
 """Threshold: share of an activation's units."""
 _USUAL = 10  # number of gradients that determine the usual size
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 class Watched:
@@ -34,10 +36,6 @@ class Watched:
         self.note = ""
         self._usual: deque[float] = deque(maxlen=101)
         self._still = 0
-
-    def measured(self, gradient: float | None) -> None:
-        """Stores the norm of this step's gradient."""
-        self.gradient = gradient
 
     def judge(self, largest: float) -> None:
         """Sets the note; `largest` is the largest gradient of all parameters, per entry."""
@@ -85,3 +83,27 @@ def note_on_units(dead: int, count: int) -> str:
         return "dead: all units are zero, in the forward and the backward pass"
     return f"dying: {dead / count:.0%} of the units are zero for every example" \
         if count and dead >= DEAD * count else ""
+
+
+def shown(value: float | None, share: bool = False) -> str:
+    """A number with few characters.
+
+    >>> shown(0.00123456), shown(0.25, share=True), shown(None)
+    ('0.00123', '25%', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:.0%}" if share and value == value else f"{value:.3g}"
+
+
+def spark(values: Sequence[float], width: int = 24) -> str:
+    """The last values as a line of bars; values that are not finite appear as a cross.
+
+    >>> spark([0.0, 0.5, float("nan"), 1.0])
+    '▁▄×█'
+    """
+    late = values[-width:]
+    finite = [v for v in late if math.isfinite(v)]
+    low = min(finite, default=0.0)
+    span = (max(finite, default=0.0) - low) or 1.0
+    return "".join(_BARS[int((v - low) / span * 7)] if math.isfinite(v) else "×" for v in late)

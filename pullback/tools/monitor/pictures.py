@@ -11,27 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ArgumentError
+from ..table import Table, page
 from .curves import Curve, History
-from .files import Target, needed
-from .table import Table
+from .writers import Target, needed
 
 _PER_PARAMETER = {
     "gradient": ("norm of the gradient", "log"), "update": ("|update| / |weight|", "log"),
     "zero": ("share of zero gradients", "linear"), "dead": ("share of dead units", "linear"),
 }
 _NAMED = 10  # number of curves of a panel in the legend
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>
-body {{ font: 14px system-ui, sans-serif; margin: 2em auto; max-width: 1200px; color: #222; }}
-table {{ border-collapse: collapse; }}
-th, td {{ text-align: left; padding: 3px 12px 3px 0; border-bottom: 1px solid #ddd; }}
-td:last-child {{ color: #a40; }}
-.alarm {{ background: #c00; color: white; padding: 4px 8px; }}
-svg {{ max-width: 100%; height: auto; }}
-</style></head><body><h1>{title}</h1>{picture}{table}</body></html>
-"""
 
 
 def save(path: Target, history: History, table: Table, alarms: list[int]) -> None:
@@ -46,8 +34,8 @@ def save(path: Target, history: History, table: Table, alarms: list[int]) -> Non
     made = figure(history, alarms)
     target.parent.mkdir(parents=True, exist_ok=True)
     if ending == ".html":
-        target.write_text(_PAGE.format(
-            title=escape(target.stem), picture=_svg(made), table=table.html()), "utf-8")
+        title = f"<h1>{escape(target.stem)}</h1>"
+        target.write_text(page(target.stem, [title, _svg(made), table]), "utf-8")
         return
     made.savefig(target, format=ending[1:], dpi=130)
 

@@ -12,12 +12,12 @@ from ...arrays import is_array
 from ...arrays.symbol import Symbol
 from ...core.node import FREED, Leaf, Node, notes
 from ...core.op import ALL_ARRAYS, Op, Rule
-from ...core.saved_tensor_hooks import Packed
 from ...core.tensor import Tensor
 from ...custom.context import Context, FunctionNode
-from ...custom.gradient import GradientNode
+from ...custom.gradient import CustomGradient
+from ...custom.saved_tensor_hooks import Packed
 from ...custom.vjp import Residuals as VjpResiduals
-from ...graphs.subgraph_call import PieceNode
+from ...graphs.subgraph_call import Piece
 
 DEPTH = 6
 """The maximum depth of nested structures, closures and objects to search."""
@@ -128,7 +128,7 @@ def _positions(rule: Rule, op: Op, count: int, index: int) -> set[int]:
 
 def _of_hand_written(node: Any) -> Iterator[Holding]:
     saved, name = node.saved, node.name()
-    if isinstance(node, GradientNode):
+    if isinstance(node.op, CustomGradient):
         rule = getattr(saved, "__name__", "gradient")
         yield from _found(saved, f"`{rule}`", f"the gradient of `{name}` closes over it")
     elif isinstance(node, FunctionNode) and isinstance(saved, Context):
@@ -136,7 +136,7 @@ def _of_hand_written(node: Any) -> Iterator[Holding]:
         yield from _found(saved._saved, "ctx.saved_tensors", why)
         yield from _found(saved._ahead, "ctx.save_for_forward", "`jvp` reads it")
         yield from _found(dict(vars(saved)), "ctx", why)
-    elif isinstance(node, PieceNode):
+    elif isinstance(node.op, Piece):
         yield from _found(saved.args, "argument", f"second derivatives of `{name}` read it")
         yield from _found(saved.residuals, "residual", f"the backward graph of `{name}` reads it")
     elif isinstance(saved, VjpResiduals):
@@ -187,10 +187,22 @@ def _inside(value: Any, path: str) -> Iterator[tuple[Any, str]]:
 
 
 def _closed_over(function: FunctionType, path: str) -> Iterator[tuple[Any, str]]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            yield cell.cell_contents, f"{path} `{name}`"
-        except ValueError:  # the variable is not assigned yet
-            continue
+    for name, value in captures(function).items():
+        yield value, f"{path} `{name}`"
     for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
         yield default, path
+
+
+def captures(function: FunctionType) -> dict[str, Any]:
+    """The variables that a function closes over, by name; leaves out unassigned ones.
+
+    >>> captures((lambda k: lambda: k)(2))
+    {'k': 2}
+    """
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # the variable is not assigned yet
+            continue
+    return found

@@ -11,8 +11,8 @@ from ...core.node import FREED, Leaf, Node, line_of
 from ...core.tensor import Tensor, raw
 from ...errors import ArgumentError, ArgumentTypeError
 from ...trees import leaves
+from ..table import Table, page
 from .holdings import Holding, holdings
-from .table import Table, page
 from .units import bytes_text, counted, first_of, memory_of, shape_text, share_text
 
 UNKNOWN = "(line not kept)"

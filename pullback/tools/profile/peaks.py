@@ -11,19 +11,18 @@ from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
 from ...arrays import adapters
-from ...core.batching import bare
+from ...arrays.batched import bare
 from ...core.node import Node
-from ...core.node_hooks import watching
+from ...core.observe import Calls, observing
 from ...core.op import OPS
 from ...core.reverse import pull
 from ...core.state import REQUIRED, setting
 from ...core.tensor import Tensor, is_inexact, raw, wrap
-from ...core.witness import witnessing
 from ...errors import ArgumentError, ArgumentTypeError
 from ...transforms.checkpoint import checkpoint as checkpointed
 from ...transforms.checkpoint import checkpoint_sequential
 from ...trees import flatten, leaves
-from .table import Table
+from ..table import Table
 from .units import bytes_text, memory_of, seconds_text
 
 
@@ -289,7 +288,7 @@ class _Arrays:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        with witnessing(self._kernel, runs=True), watching(self._step):
+        with observing(Calls(kernel=self._kernel, step=self._step, runs=True)):
             yield
 
     def _kernel(
@@ -298,18 +297,18 @@ class _Arrays:
         for a in args:  # existing arrays, so that views of them are not counted
             if hasattr(a, "dtype"):
                 self._see(a, 0)
-        answer = kernel(*args, **attrs)
-        for part in answer if isinstance(answer, (list, tuple)) else (answer,):
+        result = kernel(*args, **attrs)
+        for part in result if isinstance(result, (list, tuple)) else (result,):
             if hasattr(part, "dtype"):  # a graph's program returns None for an operation
                 self._see(part, 1)
-        return answer
+        return result
 
     def _step(self, node: Node, g: Any, step: Callable[[], list[Any]]) -> list[Any]:
-        answers = step()
-        for answer in answers:
-            if answer is not None:
-                self._see(raw(answer), 1)
-        return answers
+        results = step()
+        for result in results:
+            if result is not None:
+                self._see(raw(result), 1)
+        return results
 
     def _see(self, array: Any, counts: int) -> None:
         owner, size = memory_of(array)

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 from ..._user_code import user_line
 from ...core.node import Node, line_of
-from ...core.node_hooks import watching
+from ...core.observe import Calls, Run, observing
 from ...core.op import OPS, Op
 from ...core.state import setting
 from ...core.tensor import Tensor
-from ...core.witness import Run, witnessing
 from ...errors import ArgumentError
-from ...graphs.subgraph_call import PieceNode
-from .table import Table, page
+from ...graphs.subgraph_call import Piece
+from ..table import Table, page
 from .trace import Event, trace_text
 from .units import bytes_text, seconds_text, share_text
 
@@ -78,13 +77,13 @@ class Profile:
         if get_ident() != self._thread:
             return step()
         entered = clock()
-        traced = isinstance(node, PieceNode)
+        traced = isinstance(node.op, Piece)
         kind = "step" if traced or isinstance(node.op, Op) else "hand-written step"
         name = f"function {node.name()}" if traced else node.name()
         shapes = [getattr(c, "shape", ()) for c in (g if isinstance(g, list) else [g])]
         event = Event(kind, name, line_of(node) or EARLIER, shapes)
-        answers: list[Any] = self._timed(event, step, entered)
-        return answers
+        results: list[Any] = self._timed(event, step, entered)
+        return results
 
     def _timed(self, event: Event, run: Callable[[], Any], entered: int) -> Any:
         """Runs a function as an event inside the current event."""
@@ -95,14 +94,14 @@ class Profile:
         event.spent = self._spent
         event.begin = clock()
         try:
-            answer = run()
+            result = run()
         except BaseException:
             event.failed = True
             raise
         else:
             event.end = clock()
-            event.made(answer)
-            return answer
+            event.made(result)
+            return result
         finally:
             if event.failed:
                 event.end = clock()
@@ -256,7 +255,9 @@ def profile() -> Iterator[Profile]:
 
 @contextmanager
 def _recorded(found: Profile) -> Iterator[None]:
-    with setting(lines=True), witnessing(found._kernel, runs=True), watching(found._step):
+    with setting(lines=True), observing(
+        Calls(kernel=found._kernel, step=found._step, runs=True)
+    ):
         yield
 
 

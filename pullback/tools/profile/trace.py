@@ -47,9 +47,9 @@ class Event:
         """The time from begin to end, without the cost of profiling."""
         return self.end - self.begin - self.spent
 
-    def made(self, answer: Any) -> None:
+    def made(self, result: Any) -> None:
         """Records the returned arrays."""
-        parts = answer if isinstance(answer, (list, tuple)) else [answer]
+        parts = result if isinstance(result, (list, tuple)) else [result]
         there = [p for p in parts if hasattr(p, "dtype")]
         self.nbytes = sum(map(extent_of, there))
         if there:

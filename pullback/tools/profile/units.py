@@ -7,7 +7,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ...arrays import adapters
-from ...core.batching import bare
+from ...arrays.batched import bare
 
 
 def bytes_text(count: float) -> str:

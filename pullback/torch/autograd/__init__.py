@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.backward import backward as _backward
-from ...core.backward import gradients as _gradients
-from ...core.state import enable_grad as enable_grad
-from ...core.state import inference_mode as inference_mode
-from ...core.state import is_grad_enabled as is_grad_enabled
-from ...core.state import no_grad as no_grad
-from ...core.state import set_grad_enabled as set_grad_enabled
+from ...autograd import backward as _backward
+from ...autograd import gradients as _gradients
 from ...core.tensor import Tensor as _CoreTensor
 from ...custom.function import Function as Function
+from ...recording import enable_grad as enable_grad
+from ...recording import inference_mode as inference_mode
+from ...recording import is_grad_enabled as is_grad_enabled
+from ...recording import no_grad as no_grad
+from ...recording import set_grad_enabled as set_grad_enabled
 from ..errors import guarded_pull
 from . import anomaly_mode as anomaly_mode
 from . import forward_ad as forward_ad

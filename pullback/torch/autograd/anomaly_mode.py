@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...core import state as _state
-from ...core.node_hooks import nan_checked
+from ...core.node import Node, where
+from ...core.observe import Observer, Results
+from ...core.op import OPS
+from ...core.tensor import raw
+from ...errors import AnomalyError
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
+
+
+class _NanCheck(Observer):
+    """Raises an `AnomalyError` for the first NaN among the results of a step."""
+
+    def step(self, node: Node, g: Any, run: Callable[[], Results]) -> Results:
+        """Run the step, and check its results."""
+        results = run()
+        names = getattr(node.op, "arguments", ())
+        for i, r in enumerate(results):
+            if r is not None and bool(OPS["any"](OPS["isnan"](raw(r)))):
+                name = f" (argument `{names[i]}`)" if i < len(names) else ""
+                raise AnomalyError(
+                    f"gradient of {where(node)}", "numbers",
+                    f"a rule that returned nan values in its {i}th output{name}",
+                    "check the values that it was computed from; 0 / 0 is the usual cause",
+                )
+        return results
+
+
+_NAN_CHECK = _NanCheck()
 
 
 class _Anomaly:
@@ -16,14 +42,17 @@ class _Anomaly:
     _before: tuple[bool, bool]
 
     def _set(self, mode: bool, check_nan: bool) -> None:
-        self._before = _state.state().lines, nan_checked.get()
-        _state.change(lines=bool(mode))
-        nan_checked.set(bool(mode and check_nan))
+        now = _state.state()
+        self._before = now.lines, _NAN_CHECK in now.observers
+        _change(bool(mode), bool(mode and check_nan))
 
     def __exit__(self, *exc: object) -> None:
-        lines, checked = self._before
-        _state.change(lines=lines)
-        nan_checked.set(checked)
+        _change(*self._before)
+
+
+def _change(lines: bool, check_nan: bool) -> None:
+    rest = tuple(o for o in _state.state().observers if o is not _NAN_CHECK)
+    _state.change(lines=lines, observers=(*rest, _NAN_CHECK) if check_nan else rest)
 
 
 class detect_anomaly(_Anomaly):
@@ -61,4 +90,4 @@ def is_anomaly_enabled() -> bool:
 
 def is_anomaly_check_nan_enabled() -> Any:
     """True if a backward pass checks for NaN, in this thread."""
-    return nan_checked.get()
+    return _NAN_CHECK in _state.state().observers

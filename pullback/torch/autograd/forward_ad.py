@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from ... import ops
@@ -10,6 +9,7 @@ from ...arrays import adapters
 from ...core import state as _state
 from ...core.accumulator import Accumulator
 from ...core.cotangent import wrapped
+from ...core.state import Scoped
 from ...core.tensor import Tensor as CoreTensor
 from ...core.tensor import is_inexact, wrap
 from ...errors import ArgumentError, ArgumentTypeError
@@ -21,7 +21,7 @@ __all__ = [
     "unpack_dual",
 ]
 
-_levels: ContextVar[tuple[Accumulator, ...]] = ContextVar("pullback_dual_levels", default=())
+_levels: Scoped[tuple[Accumulator, ...]] = Scoped("dual_levels", ())
 
 
 class UnpackedDualTensor(NamedTuple):

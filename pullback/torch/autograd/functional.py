@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from ... import ops, transforms
-from ...core.backward import gradients
+from ...autograd import gradients
 from ...core.tensor import Tensor as CoreTensor
 from ...core.tensor import wrap
 from ...errors import ArgumentError, DisconnectedError

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...core.backward import gradients
+from ...autograd import gradients
 from ...core.tensor import Tensor as CoreTensor
 from ...errors import ArgumentError
 from ...random import Generator

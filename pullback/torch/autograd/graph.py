@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 from ...core import reverse, versions
 from ...core import state as _state
+from ...core.state import Scoped
 from ...core.tensor import Tensor as CoreTensor
+from ...custom.saved_tensor_hooks import Packing
 from ...errors import ArgumentError, ArgumentTypeError, DisconnectedError
 from ..errors import as_runtime
 from ..nodes import GradientEdge as GradientEdge
@@ -23,7 +24,7 @@ __all__ = [
     "saved_tensors_hooks",
 ]
 
-_disabled: ContextVar[str | None] = ContextVar("pullback_no_saved_tensors_hooks", default=None)
+_disabled: Scoped[str | None] = Scoped("no_saved_tensors_hooks", None)
 
 
 # Saved tensors --------------------------------------------------------------------------------
@@ -56,7 +57,7 @@ class saved_tensors_hooks:
             raise as_runtime(ArgumentError(
                 "saved_tensors_hooks", "a block in which they are enabled", message
             ))
-        before = _state.change(packing=(self.pack_hook, self.unpack_hook))
+        before = _state.change(packing=Packing(self.pack_hook, self.unpack_hook))
         self._before.append(before.packing)
 
     def __exit__(self, *exc: object) -> None:
@@ -78,7 +79,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _disabled.reset(token)
+        _disabled.set(token)
         _state.change(packing=before.packing)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from ... import transforms
-from ...core.backward import gradients
+from ...autograd import gradients
 from ...core.tensor import Tensor as CoreTensor
 from ...core.tensor import is_inexact, raw, wrap
 from ...errors import PullbackError

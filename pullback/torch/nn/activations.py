@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..creation import full
 from . import functional as F
-from .configured import NEEDED, Configured
+from .configured import Configured
 from .module import Module
 from .parameter import Parameter
 
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-class ReLU(Configured):
+class ReLU(Configured, function=F.relu):
     """max(x, 0); with inplace=True, overwrites x.
 
     >>> import pullback.torch as torch
@@ -26,158 +26,101 @@ class ReLU(Configured):
     tensor([0., 2.])
     """
 
-    _options, _function = {"inplace": False}, staticmethod(F.relu)
 
-
-class ReLU6(Configured):
+class ReLU6(Configured, function=F.relu6):
     """x clamped to [0, 6]."""
 
-    _options, _function = {"inplace": False}, staticmethod(F.relu6)
 
-
-class LeakyReLU(Configured):
+class LeakyReLU(Configured, function=F.leaky_relu):
     """Leaky ReLU: x where x > 0, else negative_slope · x."""
 
-    _options: ClassVar = {"negative_slope": 0.01, "inplace": False}
-    _function = staticmethod(F.leaky_relu)
 
-
-class ELU(Configured):
+class ELU(Configured, function=F.elu):
     """x where x > 0, else alpha · (exp(x) - 1)."""
 
-    _options, _function = {"alpha": 1.0, "inplace": False}, staticmethod(F.elu)
 
-
-class CELU(Configured):
+class CELU(Configured, function=F.celu):
     """x where x > 0, else alpha · (exp(x / alpha) - 1)."""
 
-    _options, _function = {"alpha": 1.0, "inplace": False}, staticmethod(F.celu)
 
-
-class SELU(Configured):
+class SELU(Configured, function=F.selu):
     """Self-normalizing ELU: keeps mean 0 and variance 1."""
 
-    _options, _function = {"inplace": False}, staticmethod(F.selu)
 
-
-class GELU(Configured):
+class GELU(Configured, function=F.gelu):
     """x · Φ(x), Φ the standard normal CDF, or its tanh approximation."""
 
-    _options, _function = {"approximate": "none"}, staticmethod(F.gelu)
 
-
-class SiLU(Configured):
+class SiLU(Configured, function=F.silu):
     """x · sigmoid(x)."""
 
-    _options, _function = {"inplace": False}, staticmethod(F.silu)
 
-
-class Mish(Configured):
+class Mish(Configured, function=F.mish):
     """x · tanh(softplus(x))."""
 
-    _options, _function = {"inplace": False}, staticmethod(F.mish)
 
-
-class Softplus(Configured):
+class Softplus(Configured, function=F.softplus):
     """log(1 + exp(beta · x)) / beta."""
 
-    _options, _function = {"beta": 1.0, "threshold": 20.0}, staticmethod(F.softplus)
 
-
-class Softsign(Configured):
+class Softsign(Configured, function=F.softsign):
     """x / (1 + |x|)."""
 
-    _options, _function = {}, staticmethod(F.softsign)
 
-
-class Tanh(Configured):
+class Tanh(Configured, function=F.tanh):
     """tanh(x)."""
 
-    _options, _function = {}, staticmethod(F.tanh)
 
-
-class Tanhshrink(Configured):
+class Tanhshrink(Configured, function=F.tanhshrink):
     """x - tanh(x)."""
 
-    _options, _function = {}, staticmethod(F.tanhshrink)
 
-
-class Sigmoid(Configured):
+class Sigmoid(Configured, function=F.sigmoid):
     """1 / (1 + exp(-x))."""
 
-    _options, _function = {}, staticmethod(F.sigmoid)
 
-
-class LogSigmoid(Configured):
+class LogSigmoid(Configured, function=F.logsigmoid):
     """log(sigmoid(x))."""
 
-    _options, _function = {}, staticmethod(F.logsigmoid)
 
-
-class Hardtanh(Configured):
+class Hardtanh(Configured, function=F.hardtanh):
     """x clamped to [min_val, max_val]."""
 
-    _options: ClassVar = {"min_val": -1.0, "max_val": 1.0, "inplace": False}
-    _function = staticmethod(F.hardtanh)
 
-
-class Hardsigmoid(Configured):
+class Hardsigmoid(Configured, function=F.hardsigmoid, show=""):
     """x / 6 + 1/2, clamped to [0, 1]."""
 
-    _options, _function = {"inplace": False}, staticmethod(F.hardsigmoid)
 
-    def extra_repr(self) -> str:
-        """Empty: there are no options to show."""
-        return ""
-
-
-class Hardswish(Hardsigmoid):
+class Hardswish(Configured, function=F.hardswish, show=""):
     """x · hardsigmoid(x)."""
 
-    _options, _function = {"inplace": False}, staticmethod(F.hardswish)
 
-
-class Hardshrink(Configured):
+class Hardshrink(Configured, function=F.hardshrink, bare=True):
     """x where |x| > lambd, else 0."""
 
-    _options, _function, _bare = {"lambd": 0.5}, staticmethod(F.hardshrink), True
 
-
-class Softshrink(Configured):
+class Softshrink(Configured, function=F.softshrink, bare=True):
     """x moved towards 0 by lambd, at most to 0."""
 
-    _options, _function, _bare = {"lambd": 0.5}, staticmethod(F.softshrink), True
 
-
-class Threshold(Configured):
+class Threshold(Configured, function=F.threshold):
     """x where it exceeds the threshold, else `value`."""
 
-    _options: ClassVar = {"threshold": NEEDED, "value": NEEDED, "inplace": False}
-    _function = staticmethod(F.threshold)
 
-
-class GLU(Configured):
+class GLU(Configured, function=F.glu):
     """Gated linear unit: the first half along an axis times the sigmoid of the second half."""
 
-    _options, _function = {"dim": -1}, staticmethod(F.glu)
 
-
-class Softmax(Configured):
+class Softmax(Configured, function=F.softmax):
     """exp(x) / Σ exp(x) along an axis."""
 
-    _options, _function = {"dim": None}, staticmethod(F.softmax)
 
-
-class Softmin(Configured):
+class Softmin(Configured, function=F.softmin):
     """exp(-x) / Σ exp(-x) along an axis."""
 
-    _options, _function = {"dim": None}, staticmethod(F.softmin)
 
-
-class LogSoftmax(Configured):
+class LogSoftmax(Configured, function=F.log_softmax):
     """log(softmax(x)) along an axis, computed without overflow."""
-
-    _options, _function = {"dim": None}, staticmethod(F.log_softmax)
 
 
 class Softmax2d(Module):
@@ -188,10 +131,8 @@ class Softmax2d(Module):
         return F.softmax(input, -3)
 
 
-class RReLU(Configured):
+class RReLU(Configured, options={"lower": 1.0 / 8, "upper": 1.0 / 3, "inplace": False}):
     """x where x > 0, else x times a slope, which is random in training."""
-
-    _options: ClassVar = {"lower": 1.0 / 8, "upper": 1.0 / 3, "inplace": False}
 
     def forward(self, input: Any) -> Any:
         """Compute the layer's output."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...core.tensor import Tensor as CoreTensor
@@ -129,7 +129,43 @@ def _pairs(values: Any) -> Iterable[tuple[str, Any]]:
     return list(values.items()) if hasattr(values, "items") else list(values)
 
 
-class ModuleDict(Module):
+class _Keyed(Module):
+    """Modules or parameters accessed by key."""
+
+    _contents: Callable[[], dict[str, Any]]
+    """A dictionary with these keys."""
+
+    def __len__(self) -> int:
+        return len(self._contents())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._contents()))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._contents()
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._contents().keys()
+
+    def pop(self: Any, key: str) -> Any:
+        """Remove an entry, and return it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def clear(self: Any) -> None:
+        """Remove all entries."""
+        for key in self:
+            del self[key]
+
+    def update(self: Any, values: Any) -> None:
+        """Add entries from a dictionary or from pairs."""
+        for name, value in _pairs(values):
+            self[name] = value
+
+
+class ModuleDict(_Keyed):
     """A dictionary of modules."""
 
     def __init__(self, modules: Any = None) -> None:
@@ -145,18 +181,8 @@ class ModuleDict(Module):
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(list(self._modules))
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._modules
-
-    def keys(self) -> Any:
-        """The names."""
-        return self._modules.keys()
+    def _contents(self) -> dict[str, Any]:
+        return self._modules
 
     def values(self) -> Any:
         """The modules."""
@@ -165,19 +191,6 @@ class ModuleDict(Module):
     def items(self) -> Any:
         """Pairs of name and module."""
         return self._modules.items()
-
-    def pop(self, key: str) -> Any:
-        """Remove a module, and return it."""
-        return self._modules.pop(key)
-
-    def clear(self) -> None:
-        """Remove all modules."""
-        self._modules.clear()
-
-    def update(self, modules: Any) -> None:
-        """Add modules from a dictionary or from pairs."""
-        for name, module in _pairs(modules):
-            self[name] = module
 
 
 def _parameter(value: Any) -> Any:
@@ -244,7 +257,7 @@ class ParameterList(Module):
         return "\n".join(f"  ({i}): {_described(value)}" for i, value in enumerate(self))
 
 
-class ParameterDict(Module):
+class ParameterDict(_Keyed):
     """A dictionary of parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
@@ -265,18 +278,8 @@ class ParameterDict(Module):
         del self._keys[key]
         delattr(self, key)
 
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(list(self._keys))
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._keys
-
-    def keys(self) -> Any:
-        """The names."""
-        return self._keys.keys()
+    def _contents(self) -> dict[str, Any]:
+        return self._keys
 
     def values(self) -> Any:
         """The parameters."""
@@ -289,17 +292,6 @@ class ParameterDict(Module):
     def get(self, key: str, default: Any = None) -> Any:
         """The parameter with a name, or the default."""
         return getattr(self, key) if key in self._keys else default
-
-    def pop(self, key: str) -> Any:
-        """Remove a parameter, and return it."""
-        value = self[key]
-        del self[key]
-        return value
-
-    def update(self, parameters: Any) -> None:
-        """Add parameters from a dictionary or from pairs."""
-        for name, value in _pairs(parameters):
-            self[name] = value
 
     def extra_repr(self) -> str:
         """One line per entry."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy
 
-from ...core.state import no_grad
 from ...core.tensor import inexact_dtypes
 from ...errors import ArgumentError, DtypeError
+from ...recording import no_grad
 from .. import dtypes
 from ..errors import as_runtime
 

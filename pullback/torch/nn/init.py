@@ -7,11 +7,11 @@ from typing import Any
 
 from ... import ops
 from ...core.inplace import overwrite
-from ...core.state import no_grad
 from ...core.tensor import raw
 from ...errors import ArgumentError, ShapeError
 from ...nn import init
 from ...nn.init import calculate_gain as calculate_gain
+from ...recording import no_grad
 from ..errors import as_runtime, guarded
 
 __all__ = [

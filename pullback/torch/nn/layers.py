@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar
+from typing import Any
 
 from ..creation import empty
+from ..shaping import flatten
 from . import functional as F
 from . import init
 from .configured import Configured
+from .functional.layers import _check_p
 from .module import Module
 from .parameter import Parameter
+from .weighted import Weighted
 
 __all__ = [
     "AlphaDropout", "Bilinear", "CosineSimilarity", "Dropout", "Dropout1d", "Dropout2d",
@@ -31,7 +33,7 @@ class Identity(Module):
         return input
 
 
-class Linear(Module):
+class Linear(Weighted):
     """x @ weight.T + bias; weight has shape (out_features, in_features).
 
     Initialized uniformly in ±1 / √in_features.
@@ -47,17 +49,8 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(empty(out_features, in_features, dtype=dtype))
-        shift = Parameter(empty(out_features, dtype=dtype)) if bias else None
-        self.register_parameter("bias", shift)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Initialize the parameters."""
-        bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
-        init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
+        self._make(in_features, dtype, weight=(out_features, in_features),
+                   bias=(out_features,) if bias else None)
 
     def forward(self, input: Any) -> Any:
         """Compute the layer's output."""
@@ -69,7 +62,7 @@ class Linear(Module):
         return f"{sizes}, bias={self.bias is not None}"
 
 
-class Bilinear(Module):
+class Bilinear(Weighted):
     """x1ᵀ weight[k] x2 + bias[k] for each k."""
 
     def __init__(
@@ -79,16 +72,8 @@ class Bilinear(Module):
         super().__init__()
         self.in1_features, self.in2_features = in1_features, in2_features
         self.out_features = out_features
-        self.weight = Parameter(empty(out_features, in1_features, in2_features, dtype=dtype))
-        shift = Parameter(empty(out_features, dtype=dtype)) if bias else None
-        self.register_parameter("bias", shift)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Initialize the parameters uniformly in ±1 / √in1_features."""
-        bound = 1 / math.sqrt(self.in1_features)
-        for p in self.parameters():
-            init.uniform_(p, -bound, bound)
+        self._make(in1_features, dtype, weight=(out_features, in1_features, in2_features),
+                   bias=(out_features,) if bias else None)
 
     def forward(self, input1: Any, input2: Any) -> Any:
         """Compute the layer's output."""
@@ -181,14 +166,8 @@ class EmbeddingBag(Embedding):
         return f"{super().extra_repr()}, mode={self.mode!r}"
 
 
-class Flatten(Configured):
+class Flatten(Configured, function=flatten, options={"start_dim": 1, "end_dim": -1}):
     """Flattens adjacent axes into one, by default all but the first."""
-
-    _options: ClassVar = {"start_dim": 1, "end_dim": -1}
-
-    def forward(self, input: Any) -> Any:
-        """Compute the layer's output."""
-        return input.flatten(self.start_dim, self.end_dim)
 
 
 class Unflatten(Module):
@@ -207,77 +186,43 @@ class Unflatten(Module):
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
 
-class _Dropout(Configured):
-    _options: ClassVar = {"p": 0.5, "inplace": False}
-
+class _Dropout(Configured, options={"p": 0.5, "inplace": False}, show="p inplace"):
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
-        if not 0 <= self.p <= 1:
-            raise ValueError(
-                f"argument `p` of {type(self).__name__}: expected a number in [0, 1], got {self.p}"
-            )
+        _check_p(self.p, type(self).__name__)
 
     def forward(self, input: Any) -> Any:
         """Compute the layer's output."""
         return type(self)._function(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        """The options."""
-        return f"p={self.p}, inplace={self.inplace}"
 
-
-class Dropout(_Dropout):
+class Dropout(_Dropout, function=F.dropout):
     """In training, sets entries to 0 with probability p and scales the others by 1 / (1 - p)."""
 
-    _function = staticmethod(F.dropout)
 
-
-class Dropout1d(_Dropout):
+class Dropout1d(_Dropout, function=F.dropout1d):
     """Dropout of whole channels of (batch, channels, length)."""
 
-    _function = staticmethod(F.dropout1d)
 
-
-class Dropout2d(_Dropout):
+class Dropout2d(_Dropout, function=F.dropout2d):
     """Dropout of whole channels of images."""
 
-    _function = staticmethod(F.dropout2d)
 
-
-class Dropout3d(_Dropout):
+class Dropout3d(_Dropout, function=F.dropout3d):
     """Dropout of whole channels of volumes."""
 
-    _function = staticmethod(F.dropout3d)
 
-
-class AlphaDropout(_Dropout):
+class AlphaDropout(_Dropout, function=F.alpha_dropout):
     """Dropout for `SELU` networks: keeps mean 0 and variance 1."""
 
-    _function = staticmethod(F.alpha_dropout)
 
-
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_Dropout, function=F.feature_alpha_dropout):
     """`AlphaDropout` of whole channels."""
 
-    _function = staticmethod(F.feature_alpha_dropout)
 
-
-class CosineSimilarity(Configured):
+class CosineSimilarity(Configured, function=F.cosine_similarity, inputs=2, show=""):
     """Cosine similarity x1 · x2 / (|x1| |x2|) along an axis."""
 
-    _options, _function = {"dim": 1, "eps": 1e-8}, staticmethod(F.cosine_similarity)
 
-    def extra_repr(self) -> str:
-        """Empty: no options are shown."""
-        return ""
-
-
-class PairwiseDistance(Configured):
+class PairwiseDistance(Configured, function=F.pairwise_distance, inputs=2, show=""):
     """The p-norm of x1 - x2 + eps along the last axis."""
-
-    _options: ClassVar = {"p": 2.0, "eps": 1e-6, "keepdim": False}
-    _function = staticmethod(F.pairwise_distance)
-
-    def extra_repr(self) -> str:
-        """Empty: no options are shown."""
-        return ""

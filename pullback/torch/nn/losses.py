@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from . import functional as F
 from .configured import Configured
+from .functional.losses import reduction_of
 from .layers import PairwiseDistance
 
 __all__ = [
@@ -20,61 +20,42 @@ _OLD = {"size_average": None, "reduce": None}
 _MEAN = {**_OLD, "reduction": "mean"}
 
 
-class _Loss(Configured):
+class _Loss(Configured, show=""):
     """Base class; tensor options become buffers."""
-
-    _tensors_among: ClassVar = ("weight", "pos_weight")
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
-        for name in self._tensors_among:
-            if name in self._options:
-                value = self.__dict__.pop(name)
-                self.register_buffer(name, value)
-        old = self.__dict__.pop("size_average", None), self.__dict__.pop("reduce", None)
-        if old != (None, None):
-            averaged = "mean" if old[0] is not False else "sum"
-            self.reduction = averaged if old[1] is not False else "none"
+        for name in ("weight", "pos_weight"):
+            if name in self._chosen():
+                self.register_buffer(name, self.__dict__.pop(name))
+        averaged, reduced = (self.__dict__.pop(name, None) for name in _OLD)
+        if averaged is not None or reduced is not None:
+            self.reduction = reduction_of(averaged, reduced)
 
-    def forward(self, *inputs: Any) -> Any:
-        """Compute the loss of an input and a target."""
-        options = {name: getattr(self, name) for name in self._options if name not in _OLD}
-        return type(self)._function(*inputs, **options)
-
-    def extra_repr(self) -> str:
-        """Empty: no options are shown."""
-        return ""
+    def _chosen(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._options or () if name not in _OLD}
 
 
-def _loss(function: Callable[..., Any], before: dict[str, Any], after: Any = ()) -> Any:
-    return {**before, **_MEAN, **dict(after)}, staticmethod(function)
-
-
-class MSELoss(_Loss):
+class MSELoss(_Loss, function=F.mse_loss, options=_MEAN):
     """Squared error: (input - target)²."""
 
-    _options, _function = _loss(F.mse_loss, {})
 
-
-class L1Loss(_Loss):
+class L1Loss(_Loss, function=F.l1_loss, options=_MEAN):
     """Absolute error: |input - target|."""
 
-    _options, _function = _loss(F.l1_loss, {})
 
-
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_Loss, function=F.smooth_l1_loss, options={**_MEAN, "beta": 1.0}):
     """Huber loss divided by beta."""
 
-    _options, _function = _loss(F.smooth_l1_loss, {}, {"beta": 1.0})
 
-
-class HuberLoss(_Loss):
+class HuberLoss(_Loss, function=F.huber_loss, options={"reduction": "mean", "delta": 1.0}):
     """Huber loss: quadratic within delta of the target, linear beyond."""
 
-    _options, _function = {"reduction": "mean", "delta": 1.0}, staticmethod(F.huber_loss)
 
-
-class CrossEntropyLoss(_Loss):
+class CrossEntropyLoss(_Loss, function=F.cross_entropy, options={
+    "weight": None, "size_average": None, "ignore_index": -100, "reduce": None,
+    "reduction": "mean", "label_smoothing": 0.0,
+}):
     """Cross entropy: -log(softmax(input)) of the target's class.
 
     >>> import pullback.torch as torch
@@ -82,111 +63,80 @@ class CrossEntropyLoss(_Loss):
     tensor(0.6931)
     """
 
-    _options: ClassVar = {
-        "weight": None, "size_average": None, "ignore_index": -100, "reduce": None,
-        "reduction": "mean", "label_smoothing": 0.0,
-    }
-    _function = staticmethod(F.cross_entropy)
 
-
-class NLLLoss(_Loss):
+class NLLLoss(_Loss, function=F.nll_loss, options={
+    "weight": None, "size_average": None, "ignore_index": -100, "reduce": None, "reduction": "mean",
+}):
     """Negative log likelihood: -input of the target's class."""
 
-    _options: ClassVar = {
-        "weight": None, "size_average": None, "ignore_index": -100, "reduce": None,
-        "reduction": "mean",
-    }
-    _function = staticmethod(F.nll_loss)
 
-
-class BCELoss(_Loss):
+class BCELoss(_Loss, function=F.binary_cross_entropy, options={"weight": None, **_MEAN}):
     """Binary cross entropy: -t log(p) - (1 - t) log(1 - p) for probabilities p."""
 
-    _options, _function = _loss(F.binary_cross_entropy, {"weight": None})
 
-
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits, options={
+    "weight": None, **_MEAN, "pos_weight": None,
+}):
     """Binary cross entropy of logits: -t log(p) - (1 - t) log(1 - p) with p = sigmoid(input)."""
 
-    _options, _function = _loss(
-        F.binary_cross_entropy_with_logits, {"weight": None}, {"pos_weight": None}
-    )
 
-
-class KLDivLoss(_Loss):
+class KLDivLoss(_Loss, function=F.kl_div, options={**_MEAN, "log_target": False}):
     """KL divergence: target · (log(target) - input)."""
 
-    _options, _function = _loss(F.kl_div, {}, {"log_target": False})
 
-
-class PoissonNLLLoss(_Loss):
+class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, options={
+    "log_input": True, "full": False, "size_average": None, "eps": 1e-8, "reduce": None,
+    "reduction": "mean",
+}):
     """Poisson negative log likelihood: exp(input) - target · input."""
 
-    _options: ClassVar = {
-        "log_input": True, "full": False, "size_average": None, "eps": 1e-8, "reduce": None,
-        "reduction": "mean",
-    }
-    _function = staticmethod(F.poisson_nll_loss)
 
-
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, options={
+    "full": False, "eps": 1e-6, "reduction": "mean",
+}):
     """Gaussian negative log likelihood: (log(var) + (input - target)² / var) / 2."""
 
-    _options: ClassVar = {"full": False, "eps": 1e-6, "reduction": "mean"}
-    _function = staticmethod(F.gaussian_nll_loss)
 
-
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(_Loss, function=F.soft_margin_loss, options=_MEAN):
     """Logistic loss: log(1 + exp(-target · input))."""
 
-    _options, _function = _loss(F.soft_margin_loss, {})
 
-
-class MarginRankingLoss(_Loss):
+class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, options={"margin": 0.0, **_MEAN}):
     """max(0, -target · (input1 - input2) + margin)."""
 
-    _options, _function = _loss(F.margin_ranking_loss, {"margin": 0.0})
 
-
-class HingeEmbeddingLoss(_Loss):
+class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss, options={"margin": 1.0, **_MEAN}):
     """input where the target is 1, max(0, margin - input) where it is -1."""
 
-    _options, _function = _loss(F.hinge_embedding_loss, {"margin": 1.0})
 
-
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(
+    _Loss, function=F.cosine_embedding_loss, options={"margin": 0.0, **_MEAN},
+):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
 
-    _options, _function = _loss(F.cosine_embedding_loss, {"margin": 0.0})
 
-
-class MultiMarginLoss(_Loss):
+class MultiMarginLoss(
+    _Loss, function=F.multi_margin_loss, options={"p": 1, "margin": 1.0, "weight": None, **_MEAN},
+):
     """Multi-class margin loss: Σ max(0, margin - input[target] + input[i])ᵖ / number of classes."""
 
-    _options, _function = _loss(F.multi_margin_loss, {"p": 1, "margin": 1.0, "weight": None})
 
-
-class MultiLabelSoftMarginLoss(_Loss):
+class MultiLabelSoftMarginLoss(
+    _Loss, function=F.multilabel_soft_margin_loss, options={"weight": None, **_MEAN},
+):
     """The mean of the logistic losses over the classes."""
 
-    _options, _function = _loss(F.multilabel_soft_margin_loss, {"weight": None})
 
-
-class TripletMarginLoss(_Loss):
+class TripletMarginLoss(_Loss, function=F.triplet_margin_loss, options={
+    "margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False, **_MEAN,
+}):
     """max(0, |anchor - positive| - |anchor - negative| + margin)."""
 
-    _options, _function = _loss(
-        F.triplet_margin_loss, {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}
-    )
 
-
-class TripletMarginWithDistanceLoss(_Loss):
+class TripletMarginWithDistanceLoss(_Loss, function=F.triplet_margin_with_distance_loss, options={
+    "distance_function": None, "margin": 1.0, "swap": False, "reduction": "mean",
+}):
     """Triplet loss with a custom distance function."""
-
-    _options: ClassVar = {
-        "distance_function": None, "margin": 1.0, "swap": False, "reduction": "mean",
-    }
-    _function = staticmethod(F.triplet_margin_with_distance_loss)
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)

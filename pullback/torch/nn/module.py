@@ -8,8 +8,8 @@ from typing import Any
 from ...core.tensor import Tensor as CoreTensor
 from ...errors import ArgumentError, ArgumentTypeError
 from ...nn.module import Module as CoreModule
+from ...nn.module import _once
 from ..errors import as_runtime
-from .calling import Calling
 from .converting import Converting
 from .parameter import Buffer, Parameter
 from .states import States
@@ -17,7 +17,7 @@ from .states import States
 __all__ = ["Module"]
 
 
-class Module(Calling, States, Converting, CoreModule):
+class Module(States, Converting, CoreModule):
     """Base class of layers and networks: assign attributes, define `forward`, and call it.
 
     Call `super().__init__()` first. A `Parameter`, `Buffer` or `Module` assigned to an
@@ -35,14 +35,14 @@ class Module(Calling, States, Converting, CoreModule):
     ['scale']
     """
 
+    _listed, _every_name = iter, True
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
     _modules: dict[str, Any]
 
     def __init__(self) -> None:
         self.__dict__.update(
-            training=True, _parameters={}, _buffers={}, _modules={},
-            _non_persistent_buffers_set=set(), _hooks={},
+            _parameters={}, _buffers={}, _modules={}, _non_persistent_buffers_set=set(),
         )
 
     # Attributes -------------------------------------------------------------------------------
@@ -150,108 +150,22 @@ class Module(Calling, States, Converting, CoreModule):
 
     # Contents ---------------------------------------------------------------------------------
 
-    def _members(self) -> Iterator[tuple[str, Any]]:
-        for kind in (self._parameters, self._buffers, self._modules):
-            for name, value in kind.items():
-                if value is not None:
-                    yield name, value
+    def _own(self, *kinds: str) -> Iterator[tuple[str, Any]]:
+        for kind in kinds:
+            yield from vars(self)[f"_{kind}"].items()
 
-    def _named(
-        self, members: Callable[[Any], Iterator[tuple[str, Any]]], prefix: str, recurse: bool,
-        once: bool,
-    ) -> Iterator[tuple[str, Any]]:
-        seen: set[int] = set()
-        holders = (
-            self.named_modules(prefix=prefix, remove_duplicate=once) if recurse
-            else [(prefix, self)]
-        )
-        for before, module in holders:
-            for name, value in members(module):
-                if value is None or (once and id(value) in seen):
-                    continue
-                seen.add(id(value))
-                yield (f"{before}.{name}" if before else name), value
+    def named_children(self) -> Any:
+        """(name, module) pairs of the direct submodules, each once."""
+        return _once(super().named_children())
 
-    def named_parameters(  # type: ignore[override]
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
-        """The parameters by name; without `recurse`, only the module's own."""
-        return self._named(lambda m: iter(m._parameters.items()), prefix, recurse, remove_duplicate)
-
-    def parameters(self, recurse: bool = True) -> Iterator[Any]:  # type: ignore[override]
-        """The parameters, each once."""
-        return (p for _, p in self.named_parameters(recurse=recurse))
-
-    def named_buffers(  # type: ignore[override]
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
-        """The buffers by name."""
-        return self._named(lambda m: iter(m._buffers.items()), prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Any]:  # type: ignore[override]
-        """The buffers, each once."""
-        return (b for _, b in self.named_buffers(recurse=recurse))
-
-    def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The direct submodules by name, each once."""
-        seen: set[int] = set()
-        for name, module in self._modules.items():
-            if module is not None and id(module) not in seen:
-                seen.add(id(module))
-                yield name, module
-
-    def children(self) -> Iterator[Any]:  # type: ignore[override]
-        """The direct submodules, each once."""
-        return (module for _, module in self.named_children())
-
-    def named_modules(  # type: ignore[override]
-        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
+    def named_modules(
+        self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Any:
         """This module and all submodules by name; its own name is the prefix."""
         memo = set() if memo is None else memo
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                inner = f"{prefix}.{name}" if prefix else name
-                yield from module.named_modules(memo, inner, remove_duplicate)
-
-    def modules(self) -> Iterator[Any]:  # type: ignore[override]
-        """This module and all submodules, each once."""
-        return (module for _, module in self.named_modules())
-
-    def _tensors(self) -> Iterator[tuple[str, Any]]:
-        for prefix, module in self.named_modules(remove_duplicate=False):
-            for name, value in (*module._parameters.items(), *module._buffers.items()):
-                if value is not None:
-                    yield (f"{prefix}.{name}" if prefix else name), value
-
-    def get_submodule(self, target: str) -> Any:
-        """The submodule with a dotted name; the empty name is this module."""
-        found: Any = self
-        for part in target.split(".") if target else ():
-            found = getattr(found, part)
-            if not isinstance(found, CoreModule):
-                raise AttributeError(f"{part!r} in {target!r} is not a module")
-        return found
-
-    def get_parameter(self, target: str) -> Any:
-        """The parameter with a dotted name."""
-        return self._found(target, "_parameters")
-
-    def get_buffer(self, target: str) -> Any:
-        """The buffer with a dotted name."""
-        return self._found(target, "_buffers")
-
-    def _found(self, target: str, kind: str) -> Any:
-        path, _, name = target.rpartition(".")
-        holder = vars(self.get_submodule(path))[kind]
-        if name not in holder:
-            raise AttributeError(f"{type(self).__name__} has no {target!r} in {kind}")
-        return holder[name]
+        for name, module in self._walk(prefix, remove_duplicate, {id(m) for m in memo}):
+            memo.add(module)
+            yield name, module
 
     # Modes ------------------------------------------------------------------------------------
 
@@ -270,33 +184,6 @@ class Module(Calling, States, Converting, CoreModule):
         for module in self.children():
             module.train(mode)
         return self
-
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Make all parameters trainable, or (False) freeze them; returns the module."""
-        for p in self.parameters():
-            p.requires_grad_(requires_grad)
-        return self
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Reset the gradients of the parameters to None, or to zeros."""
-        for p in self.parameters():
-            if p.grad is not None:
-                p.grad = None if set_to_none else p.grad.detach() * 0
-
-    # Printing ---------------------------------------------------------------------------------
-
-    def _get_name(self) -> str:
-        return type(self).__name__
-
-    def __repr__(self) -> str:
-        lines = [
-            f"  ({name}): " + repr(module).replace("\n", "\n  ")
-            for name, module in self._modules.items()
-        ]
-        extra = self.extra_repr().split("\n") if self.extra_repr() else []
-        if not lines and len(extra) < 2:
-            return f"{self._get_name()}({''.join(extra)})"
-        return "\n".join([f"{self._get_name()}(", *(f"  {e}" for e in extra), *lines, ")"])
 
 
 def _wrong(who: str, expected: str, got: Any) -> Exception:

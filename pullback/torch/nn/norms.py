@@ -8,6 +8,7 @@ from ...errors import ShapeError
 from .. import dtypes
 from ..creation import ones, zeros
 from . import functional as F
+from .configured import Configured
 from .module import Module
 from .parameter import Parameter
 
@@ -226,18 +227,8 @@ class InstanceNorm3d(_InstanceNorm):
     _axes = (4, 5)
 
 
-class LocalResponseNorm(Module):
+class LocalResponseNorm(Configured, function=F.local_response_norm):
     """Local response normalization: x / (k + alpha · mean of adjacent channels' squares)^beta."""
-
-    def __init__(
-        self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-    ) -> None:
-        super().__init__()
-        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
-
-    def forward(self, input: Any) -> Any:
-        """Compute the layer's output."""
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
         """The options."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ... import nn as _nn
-from ...core.departures import copied as _copied
 from ...core.tensor import Tensor as _CoreTensor
 from ...core.tensor import wrap
+from ...lost_paths import copied as _copied
 from ..creation import empty
 from ..tensor import Tensor as _Tensor
 from ..tensor import tensor_of as _tensor_of

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ... import ops
 from ...errors import ArgumentError, ShapeError
 from ...nn import functional as core
-from ..creation import empty, zeros
+from ..creation import zeros
 from ..errors import guarded
 from . import functional as F
-from . import init
-from .module import Module
-from .parameter import Parameter
+from .weighted import Weighted
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 
@@ -28,29 +25,15 @@ def _function(name: str) -> Any:
     return _FUNCTIONS[name]
 
 
-class _Recurrent(Module):
+class _Recurrent(Weighted):
     _gates: ClassVar[int] = 1
     hidden_size: int
 
-    def reset_parameters(self) -> None:
-        """Initialize the parameters uniformly in ±1 / √hidden_size."""
-        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size else 0.0
-        for p in self.parameters():
-            init.uniform_(p, -bound, bound)
-
-    def _weights(
-        self, suffix: str, inputs: int, outputs: int, bias: bool, dtype: Any, projected: int = 0
-    ) -> None:
+    def _shapes(self, inputs: int, outputs: int, bias: bool) -> dict[str, Any]:
         rows = self._gates * self.hidden_size
-        for name, shape in (("weight_ih", (rows, inputs)), ("weight_hh", (rows, outputs)),
-                            ("bias_ih", (rows,)), ("bias_hh", (rows,))):
-            wanted = bias or name.startswith("weight")
-            value = Parameter(empty(shape, dtype=dtype)) if wanted else None
-            if value is not None or not suffix:
-                self.register_parameter(name + suffix, value)
-        if projected:
-            shape = (projected, self.hidden_size)
-            self.register_parameter("weight_hr" + suffix, Parameter(empty(shape, dtype=dtype)))
+        shift = (rows,) if bias else None
+        return {"weight_ih": (rows, inputs), "weight_hh": (rows, outputs), "bias_ih": shift,
+                "bias_hh": shift}
 
 
 # Cells --------------------------------------------------------------------------------------
@@ -63,8 +46,7 @@ class _Cell(_Recurrent):
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        self._weights("", input_size, hidden_size, bias, dtype)
-        self.reset_parameters()
+        self._make(hidden_size, dtype, **self._shapes(input_size, hidden_size, bias))
 
     def _start(self, input: Any) -> Any:
         return zeros(*input.shape[:-1], self.hidden_size, dtype=input.dtype)
@@ -141,11 +123,14 @@ class _Layers(_Recurrent):
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
         outputs = proj_size or hidden_size
+        shapes: dict[str, Any] = {}
         for layer in range(num_layers):
             inputs = input_size if layer == 0 else outputs * (2 if bidirectional else 1)
+            own = self._shapes(inputs, outputs, bias)
+            own["weight_hr"] = (proj_size, hidden_size) if proj_size else None
             for suffix in self._suffixes(layer):
-                self._weights(suffix, inputs, outputs, bias, dtype, proj_size)
-        self.reset_parameters()
+                shapes |= {name + suffix: shape for name, shape in own.items() if shape}
+        self._make(hidden_size, dtype, **shapes)
 
     def _suffixes(self, layer: int) -> list[str]:
         return [f"_l{layer}", f"_l{layer}_reverse"][: 2 if self.bidirectional else 1]

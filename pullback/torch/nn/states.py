@@ -1,4 +1,4 @@
-"""`state_dict` and `load_state_dict`."""
+"""`state_dict` and `load_state_dict`, with PyTorch's hooks and overridable steps."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...core.state import no_grad
 from ...core.tensor import Tensor as CoreTensor
-from ...errors import ArgumentError, ArgumentTypeError, suggestion
-from ...nn.module import _fitted, _put
+from ...errors import ArgumentTypeError
+from ...nn.calling import Hook
+from ...nn.hooks import RemovableHandle
+from ...nn.module import _fitted, _put, _refusal
+from ...recording import no_grad
 from ..errors import as_runtime
 
 __all__ = ["IncompatibleKeys", "States"]
@@ -31,6 +33,22 @@ class IncompatibleKeys(NamedTuple):
 
 class States:
     """The state_dict methods of modules."""
+
+    def register_state_dict_pre_hook(self: Any, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, prefix, keep_vars)` before the module's state is collected."""
+        return self._register("state_pre", hook)
+
+    def register_state_dict_post_hook(self: Any, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata)` after its state is collected."""
+        return self._register("state_post", hook)
+
+    def register_load_state_dict_pre_hook(self: Any, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, *arguments of _load_from_state_dict)` before a state is loaded."""
+        return self._register("load_pre", hook)
+
+    def register_load_state_dict_post_hook(self: Any, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, incompatible_keys)` after a state is loaded."""
+        return self._register("load_post", hook)
 
     def get_extra_state(self) -> Any:
         """Additional state of the module; subclasses may define it."""
@@ -102,17 +120,9 @@ class States:
         errors: list[str] = []
         with no_grad():
             self._load(dict(state_dict), "", strict, missing, unexpected, errors, assign)
-        if strict:
-            errors = [
-                *(f"missing {', '.join(missing)}" for _ in missing[:1]),
-                *(f"unexpected {', '.join(unexpected)}" for _ in unexpected[:1]), *errors,
-            ]
-        if errors:
-            fix = suggestion(unexpected[0], missing) if missing and unexpected else ""
-            raise as_runtime(ArgumentError(
-                f"load_state_dict of {type(self).__name__}", "its parameters and buffers",
-                "; ".join(errors), fix or "pass strict=False to load the matching keys",
-            ))
+        error = _refusal(self, missing if strict else [], unexpected if strict else [], errors)
+        if error is not None:
+            raise as_runtime(error)
         return IncompatibleKeys(missing, unexpected)
 
     def _load(

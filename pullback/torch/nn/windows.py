@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ...errors import ArgumentError
-from ..creation import empty
 from . import functional as F
-from . import init
 from .configured import NEEDED, Configured
-from .module import Module
-from .parameter import Parameter
+from .weighted import Weighted
 
 __all__ = [
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
@@ -23,14 +21,14 @@ def _each(value: Any, d: int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,) * d
 
 
-class _Conv(Module):
+class _Conv(Weighted):
     """A convolution over d axes, or a transposed one."""
 
     _d: ClassVar[int]
     _function: ClassVar[Callable[..., Any]]
     _transposed: ClassVar[bool] = False
 
-    def _make(
+    def _build(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any,
         output_padding: Any, dilation: Any, groups: int, bias: bool, padding_mode: str, dtype: Any,
     ) -> None:
@@ -52,19 +50,9 @@ class _Conv(Module):
         first, second = out_channels, in_channels
         if self._transposed:
             first, second = second, first
-        shape = (first, second // groups, *self.kernel_size)
-        self.weight = Parameter(empty(shape, dtype=dtype))
-        shift = Parameter(empty(out_channels, dtype=dtype)) if bias else None
-        self.register_parameter("bias", shift)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Initialize the parameters uniformly in ±1 / √fan_in."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in = math.prod(self.weight.shape[1:])
-            bound = 1 / math.sqrt(fan_in) if fan_in else 0.0
-            init.uniform_(self.bias, -bound, bound)
+        window = (second // groups, *self.kernel_size)
+        self._make(math.prod(window), dtype, weight=(first, *window),
+                   bias=(out_channels,) if bias else None)
 
     def extra_repr(self) -> str:
         """The channels, and the non-default options."""
@@ -93,8 +81,8 @@ class _Forward(_Conv):
         padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
     ) -> None:
         super().__init__()
-        self._make(in_channels, out_channels, kernel_size, stride, padding, 0, dilation, groups,
-                   bias, padding_mode, dtype)
+        self._build(in_channels, out_channels, kernel_size, stride, padding, 0, dilation, groups,
+                    bias, padding_mode, dtype)
 
     def forward(self, input: Any) -> Any:
         """Compute the layer's output."""
@@ -146,8 +134,8 @@ class _Backward(_Conv):
         dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
     ) -> None:
         super().__init__()
-        self._make(in_channels, out_channels, kernel_size, stride, padding, output_padding,
-                   dilation, groups, bias, padding_mode, dtype)
+        self._build(in_channels, out_channels, kernel_size, stride, padding, output_padding,
+                    dilation, groups, bias, padding_mode, dtype)
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
         """Compute the layer's output; output_size optionally gives the lengths of the result."""
@@ -179,16 +167,17 @@ class ConvTranspose2d(_Backward):
 # Pooling, padding, patches: created in a loop, since they differ only in the number of axes ----
 
 
-def _made(base: type, name: str, function: Any, doc: str, **members: Any) -> None:
-    body = {
-        "__doc__": doc, "__module__": __name__, "__qualname__": name,
-        "_function": staticmethod(function), **members,
-    }
-    globals()[name] = type(name, (base,), body)
+def _made(
+    base: type, name: str, function: Any, doc: str, options: Any = None, show: str | None = None,
+    **members: Any,
+) -> None:
+    body = {"__doc__": doc, "__module__": __name__, "__qualname__": name, **members}
+    how = {"function": function, "options": options, "show": show}
+    globals()[name] = types.new_class(name, (base,), how, lambda space: space.update(body))
     __all__.append(name)
 
 
-class _MaxPool(Configured):
+class _MaxPool(Configured, show="kernel_size stride padding dilation ceil_mode"):
     kernel_size: Any
     stride: Any
 
@@ -196,25 +185,16 @@ class _MaxPool(Configured):
         super().__init__(*args, **keywords)
         self.stride = self.kernel_size if self.stride is None else self.stride
 
-    def extra_repr(self) -> str:
-        """The window options."""
-        names = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
-        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
-
-class _AvgPool(_MaxPool):
+class _AvgPool(_MaxPool, show="kernel_size stride padding"):
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
-        if "divisor_override" not in self._options:  # 1-D pooling keeps tuples
+        if "divisor_override" not in self._chosen():  # 1-D pooling keeps tuples
             for name in ("kernel_size", "stride", "padding"):
                 setattr(self, name, _each(getattr(self, name), 1))
 
-    def extra_repr(self) -> str:
-        """The window options."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
-
-class _MaxUnpool(_MaxPool):
+class _MaxUnpool(_MaxPool, show="kernel_size stride padding"):
     _d: ClassVar[int]
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
@@ -222,22 +202,10 @@ class _MaxUnpool(_MaxPool):
         for name in ("kernel_size", "stride", "padding"):
             setattr(self, name, _each(getattr(self, name), self._d))
 
-    def extra_repr(self) -> str:
-        """The window options."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
         """Compute the layer's output."""
         unpool = type(self)._function
         return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
-
-
-class _AdaptiveMaxPool(Configured):
-    output_size: Any
-
-    def extra_repr(self) -> str:
-        """The number of windows."""
-        return f"output_size={self.output_size}"
 
 
 class _Pad(Configured):
@@ -255,7 +223,7 @@ class _Pad(Configured):
 
     def extra_repr(self) -> str:
         """The widths and the fill value."""
-        if "value" in self._options:
+        if "value" in self._chosen():
             return f"padding={self.padding}, value={self.value}"
         return f"{self.padding}"
 
@@ -270,74 +238,55 @@ _PADS = {
 def _make_all() -> None:
     for d in (1, 2, 3):
         _made(_MaxPool, f"MaxPool{d}d", getattr(F, f"max_pool{d}d"), "The maximum of each window.",
-              _options={**_WINDOW, "dilation": 1, "return_indices": False, "ceil_mode": False})
+              options={**_WINDOW, "dilation": 1, "return_indices": False, "ceil_mode": False})
         more: dict[str, Any] = {"ceil_mode": False, "count_include_pad": True}
         more |= {"divisor_override": None} if d > 1 else {}
         _made(_AvgPool, f"AvgPool{d}d", getattr(F, f"avg_pool{d}d"), "The mean of each window.",
-              _options={**_WINDOW, **more})
-        _made(Configured, f"LPPool{d}d", getattr(F, f"lp_pool{d}d"), "(Σ xᵖ)^(1/p) of each window.",
-              _options={"norm_type": NEEDED, "kernel_size": NEEDED, "stride": None,
-                        "ceil_mode": False})
+              options={**_WINDOW, **more})
+        _made(Configured, f"LPPool{d}d", getattr(F, f"lp_pool{d}d"), "(Σ xᵖ)^(1/p) of each window.")
         _made(_MaxUnpool, f"MaxUnpool{d}d", getattr(F, f"max_unpool{d}d"),
-              "The inverse of max pooling.", _options={**_WINDOW}, _d=d)
+              "The inverse of max pooling.", options=_WINDOW, _d=d)
         _made(Configured, f"AdaptiveAvgPool{d}d", getattr(F, f"adaptive_avg_pool{d}d"),
-              "The means over a given number of windows.", _options={"output_size": NEEDED})
-        _made(_AdaptiveMaxPool, f"AdaptiveMaxPool{d}d", getattr(F, f"adaptive_max_pool{d}d"),
+              "The means over a given number of windows.", options={"output_size": NEEDED})
+        _made(Configured, f"AdaptiveMaxPool{d}d", getattr(F, f"adaptive_max_pool{d}d"),
               "The maxima over a given number of windows.",
-              _options={"output_size": NEEDED, "return_indices": False})
+              options={"output_size": NEEDED, "return_indices": False}, show="output_size")
         for name, mode in _PADS.items():
             options = {"padding": NEEDED, "value": NEEDED} if name == "ConstantPad" else {
                 "padding": NEEDED
             }
             _made(_Pad, f"{name}{d}d", F.pad, f"Pads the last axes with mode {mode!r}.",
-                  _options=options, _mode=mode, _d=d)
+                  options=options, _mode=mode, _d=d)
 
 
 _make_all()
 
 
-class Unfold(Configured):
+class Unfold(Configured, function=F.unfold):
     """Extracts sliding windows, each as a column (im2col)."""
 
-    _options: ClassVar = {"kernel_size": NEEDED, "dilation": 1, "padding": 0, "stride": 1}
-    _function = staticmethod(F.unfold)
 
-
-class Fold(Configured):
+class Fold(Configured, function=F.fold):
     """Sums columns into an image, the transpose of `Unfold` (col2im)."""
 
-    _options: ClassVar = {
-        "output_size": NEEDED, "kernel_size": NEEDED, "dilation": 1, "padding": 0, "stride": 1,
-    }
-    _function = staticmethod(F.fold)
 
-
-class PixelShuffle(Configured):
+class PixelShuffle(Configured, function=F.pixel_shuffle):
     """Moves channels to space."""
 
-    _options, _function = {"upscale_factor": NEEDED}, staticmethod(F.pixel_shuffle)
 
-
-class PixelUnshuffle(Configured):
+class PixelUnshuffle(Configured, function=F.pixel_unshuffle):
     """Moves space to channels."""
 
-    _options, _function = {"downscale_factor": NEEDED}, staticmethod(F.pixel_unshuffle)
 
-
-class ChannelShuffle(Configured):
+class ChannelShuffle(Configured, function=F.channel_shuffle):
     """Interleaves the channels of several groups."""
 
-    _options, _function = {"groups": NEEDED}, staticmethod(F.channel_shuffle)
 
-
-class Upsample(Configured):
+class Upsample(Configured, function=F.interpolate, options={
+    "size": None, "scale_factor": None, "mode": "nearest", "align_corners": None,
+    "recompute_scale_factor": None,
+}):
     """Resizes the spatial axes."""
-
-    _options: ClassVar = {
-        "size": None, "scale_factor": None, "mode": "nearest", "align_corners": None,
-        "recompute_scale_factor": None,
-    }
-    _function = staticmethod(F.interpolate)
 
     def extra_repr(self) -> str:
         """The factor or the lengths, and the mode."""

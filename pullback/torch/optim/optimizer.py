@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
-from ...core.state import enable_grad
 from ...core.tensor import Tensor as CoreTensor
 from ...core.tensor import wrap
 from ...errors import ArgumentError
+from ...nn.hooks import RemovableHandle
 from ...optim import Optimizer as CoreOptimizer
+from ...recording import enable_grad
 from ..errors import as_runtime
-from ..nn.hooks import RemovableHandle
 from ..tensor import Tensor
 
 __all__ = ["Optimizer"]

@@ -1,5 +1,5 @@
 """`torch.utils.hooks`: the handle that removes a hook."""
 
-from ..nn.hooks import RemovableHandle as RemovableHandle
+from ...nn.hooks import RemovableHandle as RemovableHandle
 
 __all__ = ["RemovableHandle"]

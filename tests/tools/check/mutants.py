@@ -9,7 +9,7 @@ import numpy as np
 import pullback as pb
 from tests.tools.check.entries import Planted, normal
 from tests.tools.check.planted import BUGS, PAIR, product, square
-from tests.tools.check.planted_traps import TRAPS, lost_in_batches
+from tests.tools.check.planted_hazards import HAZARDS, lost_in_batches
 from tests.tools.check.spellings import as_custom_gradient, as_custom_vjp, as_function
 
 
@@ -207,6 +207,6 @@ _OWN = [
 ]
 
 MUTANTS: list[Planted] = [
-    *_OWN, *(planted for planted in [*BUGS, *TRAPS] if len(planted.laws) == 1),
+    *_OWN, *(planted for planted in [*BUGS, *HAZARDS] if len(planted.laws) == 1),
 ]
 """Wrong rules, each with the one law that it breaks."""

@@ -16,7 +16,7 @@ from pullback.tools.check import check
 from pullback.tools.check.laws import LAWS
 from tests.tools.check.entries import normal
 from tests.tools.check.planted import square
-from tests.tools.check.planted_traps import square_rule
+from tests.tools.check.planted_hazards import square_rule
 from tests.tools.check.spellings import as_custom_gradient, as_function
 
 X = normal(2, 3, seed=4)

@@ -17,7 +17,7 @@ from pullback.tools.check.hazards.marking import MARK, marked, rules_of
 from pullback.tools.check.laws import LAWS
 from tests.tools.check.entries import normal
 from tests.tools.check.planted import square, squaring
-from tests.tools.check.planted_traps import square_rule
+from tests.tools.check.planted_hazards import square_rule
 from tests.tools.check.spellings import SPELLINGS, as_op
 
 X = normal(2, 3)

@@ -52,6 +52,9 @@ def test_each_kind_of_cut_hangs_at_what_was_cut(rng, name, debug):
     picture = pb.draw(y, names={"w": w})
     check(Seen(picture.svg))
     found = {t: f for t, f in red(picture).items() if f[0].rows[0].startswith(why)}
+    if not debug and name in {"greater", "argmax", "astype"}:  # operations cost nothing there
+        assert not found
+        return
     assert len(found) == 1, red(picture)
     (box, heads, tails), = found.values()
     assert box.rows[-1].startswith("test_cuts.py:")

@@ -14,12 +14,22 @@ import numpy
 import pytest
 
 import pullback as pb
+from pullback import lost_paths
 from pullback.errors import GraphFreedError
 from pullback.tools.explain import CAUSES, Explanation, explain
 from pullback.tools.explain.causes import CURES
 
 Program = Callable[[], Explanation]
 PROGRAMS: dict[str, tuple[Program, str]] = {}
+
+NOT_KEPT = {"argmax", "no_grad", "replaced"}
+"""Programs of whose causes nothing is kept outside `debug()`: operations cost nothing there."""
+
+
+def is_left_open(found: Explanation) -> bool:
+    """Whether an explanation outside `debug()` states what is known, and says how to know more."""
+    known = found.cause in {"unused", "unwatched"}
+    return known and not found.operation and "with pullback.debug():" in found.text
 
 
 def program(cause: str, operation: str = "") -> Callable[[Program], Program]:
@@ -259,8 +269,12 @@ def marked_line(function: Program) -> int:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_cause_and_its_line_are_named(name: str, debug: bool) -> None:
     function, operation = PROGRAMS[name]
+    lost_paths.forget()
     with pb.debug() if debug else contextlib.nullcontext():
         found = function()
+    if name in NOT_KEPT and not debug:
+        assert is_left_open(found), str(found)
+        return
     assert found.cause == function.cause, str(found)  # type: ignore[attr-defined]
     assert found.cause in CAUSES
     assert found.operation == operation, str(found)

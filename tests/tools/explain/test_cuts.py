@@ -10,23 +10,46 @@ from weakref import ref
 import numpy
 
 import pullback as pb
-from pullback.core import cuts
-from pullback.core.journal import latest
+from pullback import lost_paths
+from pullback.tools.debug.journal import latest
 
 
 def test_cuts_are_bounded() -> None:
     x = pb.tensor([1.0], requires_grad=True)
-    cuts.forget()
-    for _ in range(cuts.MOST + 10):
+    lost_paths.forget()
+    for _ in range(lost_paths.MOST + 10):
         float(x)
-    assert len(cuts.cuts()) == cuts.MOST
+    assert len(lost_paths.losses()) == lost_paths.MOST
+
+
+def test_operations_are_noted_inside_debug_only() -> None:
+    x = pb.tensor([1.0, 2.0], requires_grad=True)
+
+    def drop() -> None:
+        x.detach()
+        pb.stop_gradient(x)
+        pb.argmax(x)
+        x > 0  # noqa: B015
+        with pb.no_grad():
+            x * 2.0
+        x.tolist()
+
+    lost_paths.forget()
+    drop()
+    always = ["detach", "stop_gradient", ".tolist()"]
+    assert [lost.operation for lost in lost_paths.losses()] == always
+    with pb.debug():
+        drop()
+    assert [lost.operation for lost in lost_paths.losses()[3:]] == [
+        "detach", "stop_gradient", "argmax", "greater", "multiply", ".tolist()",
+    ]
 
 
 def test_what_is_recorded_makes_no_cut() -> None:
     x = pb.tensor([1.0, 2.0], requires_grad=True)
-    cuts.forget()
+    lost_paths.forget()
     pb.sum(pb.exp(x) * x).backward()
-    assert cuts.cuts() == []
+    assert lost_paths.losses() == []
 
 
 def test_cuts_and_journal_keep_nothing_alive() -> None:
@@ -59,30 +82,30 @@ def test_what_a_pull_let_go_of_lives_as_long_as_the_graph() -> None:
 
 def test_a_cut_knows_whether_it_knows_what_it_came_from() -> None:
     x = pb.tensor([1.0, 2.0], requires_grad=True)
-    cuts.forget()
+    lost_paths.forget()
     y = pb.sin(pb.cos(pb.exp(x)))
-    y.detach()
-    (cut,) = cuts.cuts()
+    y.numpy()
+    (cut,) = lost_paths.losses()
     assert cut.whole
     del y
-    (cut,) = cuts.cuts()
+    (cut,) = lost_paths.losses()
     assert not cut.whole
-    cuts.forget()
-    (x * 2.0).detach()
-    (cut,) = cuts.cuts()
+    lost_paths.forget()
+    (x * 2.0).numpy()
+    (cut,) = lost_paths.losses()
     assert cut.whole
 
 
 def test_another_thread_has_cuts_of_its_own() -> None:
     x = pb.tensor([1.0], requires_grad=True)
-    cuts.forget()
+    lost_paths.forget()
     float(x)
     seen: list[int] = []
-    thread = threading.Thread(target=lambda: seen.append(len(cuts.cuts())))
+    thread = threading.Thread(target=lambda: seen.append(len(lost_paths.losses())))
     thread.start()
     thread.join()
     assert seen == [0]
-    assert len(cuts.cuts()) == 1
+    assert len(lost_paths.losses()) == 1
 
 
 def test_pulls_are_not_written_down() -> None:
@@ -121,6 +144,6 @@ def test_what_a_rule_computes_is_nobody_s_cut() -> None:
             with pb.GradientTape(persistent=persistent) as tape:
                 tape.watch(x)
                 y = function(function(x))
-            before = cuts.cuts()[-1:]
+            before = lost_paths.losses()[-1:]
             assert tape.gradient(y, x).tolist() == [4.0, 108.0]
-            assert [c.number for c in cuts.cuts()[-1:]] == [c.number for c in before]
+            assert [c.number for c in lost_paths.losses()[-1:]] == [c.number for c in before]

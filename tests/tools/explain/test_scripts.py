@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pullback.core.answers import listeners
-from pullback.core.journal import current
 from pullback.core.state import state
+from pullback.tools.debug.journal import current
 from pullback.tools.explain.script import explain_script, shown
 from tests.house.sources import ROOT
 
@@ -89,7 +88,7 @@ def test_a_broken_script_is_explained(name: str) -> None:
     assert Path(found[0].explanation.file).name == name
     assert (state(), sys.argv, sys.path) == (before, argv, paths)
     assert current() is None
-    assert not listeners()
+    assert not state().observers
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -144,4 +143,4 @@ def test_an_exception_of_the_script_is_shown(tmp_path: Path) -> None:
     assert isinstance(ended, KeyError)
     assert "hello" in shown(found, ended)
     assert current() is None
-    assert not listeners()
+    assert not state().observers

@@ -13,9 +13,9 @@ import pytest
 import pullback as pb
 from pullback import tf
 from pullback import torch as door
-from pullback.core import witness
-from pullback.core.departures import follow, unfollow
+from pullback.core import observe
 from pullback.errors import AnomalyError, ArgumentError
+from pullback.lost_paths import follow, unfollow
 from pullback.tools.monitor import monitor
 from pullback.tools.monitor.curves import LIMIT, Curve
 
@@ -230,7 +230,7 @@ def test_an_error_restores_and_keeps_what_was_seen(tmp_path):
     with pytest.raises(KeyError, match="oh"):
         train()
     assert dict(vars(net)) == attributes
-    assert witness._open[0] == 0
+    assert observe._open[0] == 0
     assert seen.history["loss"][0] == 1.5
     with pytest.raises(ArgumentError, match="block that is open"):
         seen.step(1.0)

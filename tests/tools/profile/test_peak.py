@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.core.node_hooks import is_anybody_watching
+from pullback.core.state import state
 from pullback.tools.profile import peak
 
 N = 20_000
@@ -139,7 +139,7 @@ def test_arrays_of_pytorch_are_counted_as_they_come_and_go() -> None:
     assert found.plain.counter == "arrays"
     assert 31 * ARRAY <= found.plain.bytes <= 36 * ARRAY
     assert found.checkpointed.bytes < found.plain.bytes / 2
-    assert not is_anybody_watching()
+    assert not state().observers
 
 
 def test_tracemalloc_is_left_as_it_was() -> None:

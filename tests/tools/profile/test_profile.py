@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.core.node_hooks import is_anybody_watching
+from pullback.core.observe import Calls, Run, bare, observing, run_program
 from pullback.core.op import OPS
 from pullback.core.state import state
-from pullback.core.witness import Run, bare, witnessed, witnessing
 from pullback.graphs import Graph, Session, placeholder
 from pullback.tools.profile import Profile, profile
 
@@ -210,15 +209,17 @@ def test_runs_go_to_those_who_asked_and_a_failing_one_is_noted() -> None:
 
         return seen
 
-    with witnessing(witness("outer"), runs=True):
-        with witnessing(witness("deaf")), witnessing(witness("inner"), runs=True):
-            assert witnessed("one", twice, [3.0], {}) == [6.0]
-        assert witnessed("two", twice, [3.0], {}) == [6.0]
+    with observing(Calls(kernel=witness("outer"), runs=True)):
+        with observing(
+            Calls(kernel=witness("deaf")), Calls(kernel=witness("inner"), runs=True)
+        ):
+            assert run_program("one", twice, [3.0], {}) == [6.0]
+        assert run_program("two", twice, [3.0], {}) == [6.0]
         with pytest.raises(KeyError), profile() as seen:
-            witnessed("three", fails, [3.0], {})
+            run_program("three", fails, [3.0], {})
     assert names == [("inner", "one"), ("outer", "one"), ("outer", "two"), ("outer", "three")]
     assert [(e.name, e.failed) for e in seen.events] == [("three", True)]
-    assert witnessed("four", twice, [3.0], {}) == [6.0]
+    assert run_program("four", twice, [3.0], {}) == [6.0]
     assert len(names) == 4
 
 
@@ -265,7 +266,7 @@ def test_exceptions_put_everything_back() -> None:
     with pytest.raises(KeyError), profile() as other:
         bad(x).backward(np.ones(3))
     assert state() == before
-    assert not is_anybody_watching()
+    assert not state().observers
     assert is_bare()
     assert named(seen)["exp"].calls == 1
     failed = [e for e in seen.events if e.failed]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from ....core.backward import backward, gradients
+from ....autograd import backward, gradients
 from ....core.op import OPS
 from ....core.tensor import Tensor, is_inexact, raw
 from ....errors import ArgumentError, PullbackError

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy
 
-from ....core.backward import gradients
+from ....autograd import gradients
 from ....core.tensor import Tensor, is_inexact, raw
 from ....errors import CaptureError
+from ...profile.holdings import captures
 from ..finding import Finding, failed, not_applicable, passed
 from ..laws import law
 from ..steady import steady
 from ..subject import Subject, numpy_of, random_like
 from .comparing import attempted, first_of, fresh, in_words
 from .differing import along, inner, values_at
-from .holding import captures, held
+from .holding import held
 
 
 @law("captured", "a closed-over tracked tensor whose gradient is lost without an error")
@@ -35,8 +36,8 @@ def captured(subject: Subject) -> Iterator[Finding]:
             outs = [o for o in subject.of(*tensors) if is_inexact(raw(o))]
         cotangents = subject.cotangents(outs, subject.rng(70))
         with steady(1):
-            answer = gradients(outs, found, [Tensor(c) for c in cotangents], allow_unused=True)
-        return outs, cotangents, answer
+            result = gradients(outs, found, [Tensor(c) for c in cotangents], allow_unused=True)
+        return outs, cotangents, result
 
     known, error = attempted(ask)
     if error is not None:

@@ -1,4 +1,4 @@
-"""Shared by the traps: gradients with fixed random numbers, and their comparison."""
+"""Shared by the hazards: gradients with fixed random numbers, and their comparison."""
 
 from __future__ import annotations
 

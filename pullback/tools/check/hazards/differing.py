@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from ....core.backward import gradients
+from ....autograd import gradients
 from ....core.tensor import Tensor, raw
 from ....errors import NotDifferentiableError
 from ..finding import Finding, failed, not_applicable, passed
@@ -32,8 +32,8 @@ def along(f: Callable[[float], float]) -> float | None:
 
 
 def _both(run: Callable[[], tuple[float, float]]) -> tuple[tuple[float, float], Exception | None]:
-    answer, error = attempted(run)
-    return (answer if error is None else (0.0, 0.0)), error
+    result, error = attempted(run)
+    return (result if error is None else (0.0, 0.0)), error
 
 
 def inner(left: Sequence[Any], right: Sequence[Any]) -> float:

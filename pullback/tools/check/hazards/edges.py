@@ -81,13 +81,13 @@ def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
     if error is not None or any(not _is_finite(o) for o in run.outs):
         return not_applicable(f"not defined at {where}")
     cotangents = run.cotangents(50)
-    answer, error = attempted(lambda: run.pull(cotangents))
+    result, error = attempted(lambda: run.pull(cotangents))
     who = f"gradient of `{subject.name}` at {where}"
     if isinstance(error, (NotDifferentiableError, SingularMatrixError)):
         return not_applicable(f"raises at {where}: {first_of(error)}")
     if error is not None:
         return failed(who, "a gradient, because the value is finite", first_of(error), inputs=point)
-    seen = float(sum(g[a > 0].sum() for g, a in zip(answer, d, strict=True)))
+    seen = float(sum(g[a > 0].sum() for g, a in zip(result, d, strict=True)))
     at = max(float(numpy.abs(numpy_of(x)[a > 0]).max(initial=0)) for x, a in zip(
         point, d, strict=True))
     sides = [_side(subject, point, d, cotangents, sign, at) for sign in (-1.0, 1.0)]

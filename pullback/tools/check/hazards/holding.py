@@ -12,6 +12,7 @@ from ....arrays import is_array
 from ....core.node import Node
 from ....core.op import Op
 from ....core.tensor import Tensor
+from ...profile.holdings import captures
 
 _DEAD_ENDS = (type, types.ModuleType, types.FrameType, types.CodeType, Op, str, bytes, int, float)
 _MOST = 5000
@@ -42,15 +43,3 @@ def _parts(value: Any) -> list[Any]:
     if isinstance(value, types.FunctionType):
         return [*captures(value).values(), value.__defaults__, value.__kwdefaults__]
     return list(gc.get_referents(value))
-
-
-def captures(function: Any) -> dict[str, Any]:
-    """The variables that a Python function closes over, by name."""
-    names = function.__code__.co_freevars
-    found = {}
-    for name, cell in zip(names, function.__closure__ or (), strict=True):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-    return found

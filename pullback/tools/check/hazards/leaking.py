@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ....core.backward import gradients
+from ....autograd import gradients
 from ....core.tensor import Tensor, is_inexact, raw
 from ..finding import Finding, failed, passed
 from ..laws import law

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
+from ....autograd import gradients
 from ....core.accumulator import untracked
-from ....core.backward import gradients
 from ....core.tensor import Tensor, is_inexact, raw
 from ....errors import NotDifferentiableError
 from ....transforms import jvp

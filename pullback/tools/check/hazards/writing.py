@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from ....core.backward import gradients
+from ....autograd import gradients
 from ....core.tensor import Tensor, is_inexact, raw
 from ..finding import Finding, failed, passed
 from ..laws import law
@@ -80,12 +80,12 @@ def _shared(subject: Subject, point: Sequence[Any], f: Callable[..., Any]) -> Fi
     beside = Tensor(like(raw(out), numpy.zeros(out.shape)), requires_grad=True)
     cotangent = subject.cotangents([out], subject.rng(3))[0]
     wanted = numpy.array(numpy_of(cotangent))
-    answer, error = attempted(
+    result, error = attempted(
         lambda: gradients(out + beside, [beside], Tensor(cotangent), allow_unused=True)
     )
-    if error is not None or answer[0] is None or agree([wanted], [raw(answer[0])]):
+    if error is not None or result[0] is None or agree([wanted], [raw(result[0])]):
         return passed("a shared cotangent")
     return failed(
         f"gradient beside `{subject.name}`, which shares its cotangent", in_words(wanted),
-        in_words(raw(answer[0])), _FIX, inputs=point, wanted=wanted, seen=raw(answer[0]),
+        in_words(raw(result[0])), _FIX, inputs=point, wanted=wanted, seen=raw(result[0]),
     )

@@ -8,63 +8,20 @@ function made(parent, tag, attributes, text) {
   return element;
 }
 
-// The same shapes as svg.py; elements are created when they become visible.
-
-function outline(parent, name, wide, high) {
-  const look = looks[name], paint = { fill: look.fill, stroke: look.line,
-    "stroke-width": look.width, ...(look.dash ? { "stroke-dasharray": look.dash } : {}) };
-  if (look.shape === "cut") {
-    made(parent, "path", { d: `M8 0H${wide - 8}L${wide} 8V${high - 8}L${wide - 8} ${high}H8L0 ${
-      high - 8}V8z`, ...paint });
-    return;
-  }
-  const rx = look.shape === "pill" ? high / 2 : 3;
-  made(parent, "rect", { width: wide, height: high, rx, ...paint });
-  if (look.shape === "double")
-    made(parent, "rect", { x: 3, y: 3, width: wide - 6, height: high - 6, rx: 1.5, fill: "none",
-      stroke: look.line, "stroke-width": 0.9 });
-  if (look.shape === "band")
-    made(parent, "rect", { x: 1, y: 1, width: 8, height: high - 2, fill: "url(#hatch)" });
-}
-
-function write(parent, x, y, text, size, weight, fill) {
-  made(parent, "text", { x, y, "font-size": size, "font-weight": weight, fill,
-    "text-anchor": "middle" }, text);
-}
-
-function boxElement(outer, box) {
-  const [wide, high] = box.size, middle = wide / 2 + (looks[box.look].shape === "band" ? 4 : 0);
-  const element = made(outer, "g", { class: "box", "data-key": box.key, "data-look": box.look,
-    tabindex: 0, role: "button", "aria-label": box.title });
-  outline(element, box.look, wide, high);
-  write(element, middle, sums.pad + 11, box.title, sums.titleSize, 600, paint.ink);
-  box.rows.forEach((row, n) => {
-    write(element, middle, sums.pad + 25.5 + 13.5 * n, row, sums.rowSize, 400, paint.faint);
-  });
-}
-
-function groupElement(outer, number) {
-  const level = levels[number];
-  const [wide, high] = level.size, [name, count] = level.text, [stroke, width] = level.line;
-  const element = made(outer, "g", { class: "closed", "data-group": level.path.join("/"),
-    "data-level": number, tabindex: 0, role: "button", "aria-expanded": false,
-    "aria-label": name });
-  for (const d of [4, 2, 0])
-    made(element, "rect", { x: d, y: d, width: wide, height: high, rx: 5, fill: paint.ground[1],
-      stroke, "stroke-width": width });
-  write(element, wide / 2, sums.pad + 11, `▸ ${name}`, sums.titleSize, 600, paint.ink);
-  write(element, wide / 2, sums.pad + 25.5, count, sums.rowSize, 400, paint.faint);
-}
-
 const things = levels.flatMap((level, number) => level.items.flatMap(([kind, key], item) => (
   kind === "box" || kind === "group" ? [{ level: number, item, key, group: kind === "group",
     element: null }] : [])));
 
+// Elements are created when they become visible.
 function elementOf(thing) {
   if (thing.element !== null) return thing.element;
   thing.element = made(get("boxes"), "g", {});
-  if (thing.group) groupElement(thing.element, thing.key);
-  else boxElement(thing.element, boxes[thing.key]);
+  thing.element.innerHTML = (thing.group ? levels : boxes)[thing.key].svg;
+  const { group, key, element: { firstElementChild: shape } } = thing;
+  const more = group ? { "data-level": key, "aria-expanded": false, "aria-label": levels[key].name }
+    : { "aria-label": boxes[key].title };
+  for (const [name, value] of Object.entries({ tabindex: 0, role: "button", ...more }))
+    shape.setAttribute(name, value);
   listen(thing);
   marked(thing);
   return thing.element;
@@ -74,12 +31,11 @@ function drawFrames() {
   levels.forEach((level, number) => {
     if (!number || level.hider >= 0) return;
     const [x, y] = level.origin, [width, height] = level.place.size;
-    made(get("frames"), "rect", { class: "group", x, y, width, height, rx: 8,
-      fill: paint.ground[level.path.length % 2], stroke: paint.frame });
+    made(get("frames"), "rect", { class: `group ${level.depth % 2 ? "odd" : "even"}`, x, y, width,
+      height, rx: 8 });
     const name = made(get("names"), "text", { class: "name", x: x + 10, y: y + 17,
-      "font-size": 12, "font-weight": 600, fill: paint.faint, stroke: paint.ground[0],
-      "stroke-width": 4, "paint-order": "stroke", "data-level": number, tabindex: 0,
-      role: "button", "aria-expanded": true }, `▾ ${level.path.at(-1)}`);
+      "data-level": number, tabindex: 0, role: "button", "aria-expanded": true },
+      `▾ ${level.name}`);
     name.addEventListener("click", () => fold(number, true));
   });
 }
@@ -105,20 +61,12 @@ function drawLines() {
       "stroke-dasharray": line.dash, "marker-end": `url(#arrow-${look})` });
     element.edges = numbers;
     made(element, "title", {}, [...new Set(numbers.map((n) => `${boxes[edges[n].tail].key} → ${
-      boxes[edges[n].head].key} ${edges[n].label}`))].join("\n"));
+      boxes[edges[n].head].key} ${data.labels[edges[n].label][0]}`))].join("\n"));
   }
   for (const { edge, end: [x, y], group } of ends.values())
-    if (group < 0 || crowds.get(group).size <= sums.labelled)
-      drawLabel(edge, x, y + (edge.down ? -11 : 17));
-}
-
-function drawLabel(edge, x, y) {
-  const width = edge.label.length * sums.small + 4;
-  const label = made(get("labels"), "g", { class: "label" });
-  made(label, "rect", { x: x - width / 2, y: y - 9, width, height: 11.5, rx: 2, fill: paint.paper,
-    "fill-opacity": 0.9 });
-  made(label, "text", { x, y, "font-size": 9.5, "text-anchor": "middle", fill: paint.faint },
-    edge.label);
+    if (group < 0 || crowds.get(group).size <= sizes.labelled)
+      made(get("labels"), "g", { transform: `translate(${x} ${y + (edge.down ? -11 : 17)})` })
+        .innerHTML = data.labels[edge.label][1];
 }
 
 function draw() {
@@ -294,7 +242,7 @@ const levelOf = new Map();
 for (const { level, item, key, group } of things) if (!group) levelOf.set(key, [level, item]);
 
 const texts = boxes.map(
-  (box) => [box.key, box.title, ...box.rows, box.more].join(" ").toLowerCase());
+  (box) => [box.key, box.title, ...box.rows].join(" ").toLowerCase());
 
 function search() {
   const words = get("search").value.toLowerCase().split(/\s+/).filter(Boolean);

@@ -14,48 +14,16 @@ from importlib.resources import files
 from typing import Any
 
 from .levels import Level
-from .looks import (
-    FAINT,
-    FONT,
-    FRAME,
-    GROUND,
-    INK,
-    LETTER,
-    LINES,
-    LOOKS,
-    PAPER,
-    ROW,
-    SMALL,
-    TITLE,
-)
-from .picture import Box, Path, Picture, unique
-from .places import (
-    BESIDE,
-    BETWEEN,
-    FOOT,
-    GAP,
-    HEAD,
-    LANE,
-    LAST,
-    SIDE,
-    SLOPE,
-    STEEPEST,
-    STRAIGHT,
-    SWEEPS,
-    UPRIGHT,
-    WEIGHTS,
-)
-from .sizes import LABELLED, PAD_Y, closed_text, lines_of, title_of
-from .svg import Drawing, closed_line, definitions, legend_of
+from .looks import FAINT, FONT, FRAME, GROUND, INK, LINES
+from .picture import Path, Picture, unique
+from .places import LANE, STRAIGHT
+from .sizes import LABELLED
+from .svg import Drawing, box_of, closed_of, definitions, label_of, legend_of
 
-_SUMS = {
-    "beside": BESIDE, "between": BETWEEN, "foot": FOOT, "gap": GAP, "head": HEAD, "lane": LANE,
-    "last": LAST, "side": SIDE, "slope": SLOPE, "steepest": STEEPEST, "straight": STRAIGHT,
-    "sweeps": SWEEPS, "upright": UPRIGHT,
-    "weights": WEIGHTS, "title": TITLE * LETTER, "small": SMALL * LETTER,
-    "pad": PAD_Y, "titleSize": TITLE, "rowSize": ROW, "labelled": LABELLED,
+_SIZES = {"labelled": LABELLED, "lane": LANE, "straight": STRAIGHT}
+_COLOURS = {
+    "FONT": FONT, "INK": INK, "FAINT": FAINT, "FRAME": FRAME, "EVEN": GROUND[0], "ODD": GROUND[1],
 }
-_PAINT = {"frame": FRAME, "ground": GROUND, "faint": FAINT, "paper": PAPER, "ink": INK}
 
 
 def page(picture: Picture, closed: Collection[Path] = ()) -> str:
@@ -74,7 +42,7 @@ def page(picture: Picture, closed: Collection[Path] = ()) -> str:
     parts = {
         "TITLE": escape(picture.title or "Graph"), "STYLE": _style(), "DEFINITIONS": definitions(),
         "LEGEND": "".join(legend), "LEGEND_WIDTH": f"{size[0]:g}", "LEGEND_HEIGHT": f"{size[1]:g}",
-        "DATA": data, "PROGRAM": _read("places.js") + _read("page.js"),
+        "DATA": data, "PROGRAM": _read("folding.js") + _read("page.js"),
     }
     return _filled(_read("page.html"), parts)
 
@@ -86,7 +54,7 @@ def _read(name: str) -> str:
 
 def _style() -> str:
     style = _read("page.css")
-    for name, value in {"FONT": FONT, "INK": INK, "FAINT": FAINT, "FRAME": FRAME}.items():
+    for name, value in _COLOURS.items():
         style = style.replace(f"{{{{{name}}}}}", value)
     return style
 
@@ -123,17 +91,19 @@ def _packed(data: Any) -> str:
 
 
 def _data(drawing: Drawing) -> dict[str, Any]:
-    """The data for the page's script: lists, in the order that `places.js` expects."""
+    """The data for the page's script: lists, in the order that `folding.js` expects."""
     picture, levels, sizes = drawing.picture, drawing.levels, drawing.sizes
     numbers = {box.key: n for n, box in enumerate(picture.boxes)}
     labels = unique(edge.label for edge in picture.edges)
     of_label = {label: n for n, label in enumerate(labels)}
     return {
-        "sums": _SUMS, "paint": _PAINT, "labels": labels,
+        "sizes": _SIZES, "labels": [[label, label_of(label, (0.0, 0.0))] for label in labels],
         "lines": {name: line._asdict() for name, line in LINES.items()},
-        "looks": {name: look._asdict() for name, look in LOOKS.items()},
         "levels": [_level(drawing, level, numbers) for level in levels.levels],
-        "boxes": [_box(box, sizes.boxes[box.key]) for box in picture.boxes],
+        "boxes": [
+            [box.key, box.title, box.rows, box.detail, sizes.boxes[box.key],
+             box_of(box, sizes.boxes[box.key], tooltip=False)] for box in picture.boxes
+        ],
         "edges": [
             [numbers[edge.tail], numbers[edge.head], of_label[edge.label], edge.look,
              int(sizes.labelled[n]), int(levels.down[n]), sizes.tails[n], sizes.heads[n],
@@ -143,39 +113,28 @@ def _data(drawing: Drawing) -> dict[str, Any]:
     }
 
 
-def _box(box: Box, size: tuple[float, float]) -> list[Any]:
-    """A box; its last entry is text for the search that is not drawn in full."""
-    title, rows = title_of(box), lines_of(box)
-    more = "" if (title, rows) == (box.title, [*box.rows]) else " ".join([box.title, *box.rows])
-    return [box.key, title, rows, box.look, box.detail, size, more]
-
-
 def _level(drawing: Drawing, level: Level, numbers: dict[str, int]) -> dict[str, Any]:
+    """One level: its items with their positions, its width in the outer level, the gaps."""
     sizes, places = drawing.sizes, drawing.places
+    place, number = places.places[level.number], level.number
+    closed = level.path in places.closed
+    size = sizes.closed.get(number, (0.0, 0.0))
     return {
-        "path": level.path, "closed": level.path in places.closed, "lanes": level.lanes,
-        "in": places.item.get(level.number), "size": sizes.closed.get(level.number),
-        "text": closed_text(drawing.levels, level) if level.path else None,
-        "line": closed_line(drawing.picture, level.path),
+        "name": level.path[-1] if level.path else "", "depth": len(level.path), "closed": closed,
+        "in": places.item.get(number), "size": size,
+        "room": size[0] if closed else place.size[0],
+        "svg": closed_of(drawing, level) if level.path else "",
         "items": [
-            [item.what, numbers[str(item.key)] if item.what == "box" else item.key, item.layer]
-            for item in level.items
+            [item.what, numbers[str(item.key)] if item.what == "box" else item.key, item.layer, x]
+            for item, x in zip(level.items, place.x, strict=True)
         ],
-        "layers": level.layers, "chains": level.chains,
+        "gaps": [
+            round(top - bottom, 2)
+            for top, bottom in zip(place.top, [0.0, *place.bottom], strict=False)
+        ],
+        "wide": place.size[0], "lanes": place.lanes,
         "ports": {
-            port: sizes.ports[level.number, port] for layer in level.layers for port in layer
-            if (level.number, port) in sizes.ports
+            port: sizes.ports[number, port] for layer in level.layers for port in layer
+            if (number, port) in sizes.ports
         },
-        "segments": [
-            [upper, lower, *[_end(drawing, level, link, item) for item in (upper, lower)]]
-            for (upper, lower), link in level.segments.items()
-        ],
     }
-
-
-def _end(drawing: Drawing, level: Level, link: Any, item: int) -> float | list[int]:
-    """Where a segment meets an item: the offset from its middle, or [level, port]."""
-    found = level.items[item]
-    if found.what == "group":
-        return [int(found.key), link.ports[0 if item == link.tail else 1]]
-    return drawing.places.end(level, link, item)

@@ -1,7 +1,7 @@
 """Coordinates: of items in layers, of levels within each other, and of the paths of edges.
 
 A line bends only between layers and is straight where it passes a layer, so no line crosses a box.
-`page.js` repeats the same computations when a group is folded.
+When a reader folds a group, the page uses these positions and adjusts them (`folding.js`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ LANE, STRAIGHT = 7.0, 18.0
 """Between lines beside a level; the straight end of a line, which holds its label."""
 SWEEPS = 24
 LAST, UPRIGHT = 12, 8.0
-"""Of all sweeps, those that look at both neighbouring layers; how much lines want to be straight.
-"""
+"""The number of last sweeps, which use both neighbouring layers; the weight of straight lines."""
 WEIGHTS = (1.0, 2.0, 6.0)
 """Weight of a line between two layers, by how many of its ends are bends (for straight lines)."""
 
 Point = tuple[float, float]
+Neighbours = list[tuple[int, float, float]]
+"""Neighbours of an item: the item, the wanted offset to its right, a weight."""
 
 
 class Place:
@@ -51,16 +52,19 @@ class Places:
     """The positions of everything in a picture.
 
     closed   the groups that are folded
+    inside   whether levels inside closed groups are placed, too
     origins  the upper left corner of each visible level
     """
 
-    def __init__(self, levels: Levels, sizes: Sizes, closed: Collection[Path] = ()) -> None:
+    def __init__(
+        self, levels: Levels, sizes: Sizes, closed: Collection[Path] = (), inside: bool = False
+    ) -> None:
         self.levels, self.sizes = levels, sizes
         self.closed = frozenset(closed)
         self.hider = [self._hider(level) for level in levels.levels]
         self.places = [Place() for _ in levels.levels]
         for level in reversed(levels.levels):
-            if self.hider[level.number] < 0:
+            if inside or self.hider[level.number] < 0:
                 self._place(level)
         self.origins: dict[int, Point] = {0: (0.0, 0.0)}
         self.item: dict[int, tuple[int, int]] = {}  # group -> the level it is in, its item
@@ -115,18 +119,16 @@ class Places:
 
     def _across(self, level: Level, widths: Sequence[float]) -> list[float]:
         """The middle of each item from left to right, close to its neighbours."""
-        joined = self._joined(level)
+        above, below = self._joined(level)
+        both = [up + down for up, down in zip(above, below, strict=True)]
         x = [0.0] * len(level.items)
         margins = [w / 2 + (BETWEEN / 2 if w else BESIDE) for w in widths]
         for layer in level.layers:
             _spread(x, layer, [0.0] * len(layer), [1.0] * len(layer), margins)
         for sweep in range(SWEEPS):
-            sides = ["upper", "lower"]
-            straight: dict[int, float] = {}
-            if sweep < SWEEPS - LAST:
-                del sides[1 - sweep % 2]
-            else:
-                straight = self._straight(level, x)
+            joined, straight = (above, below)[sweep % 2], dict[int, float]()
+            if sweep >= SWEEPS - LAST:
+                joined, straight = both, self._straight(level, x)
             for layer in level.layers[::-1] if sweep % 2 else level.layers:
                 wish, weights = [], []
                 for item in layer:
@@ -134,34 +136,34 @@ class Places:
                         wish.append(straight[item])
                         weights.append(UPRIGHT)
                         continue
-                    near = [j for side in sides for j in joined[side][item]]
-                    total = sum(weight for _, _, weight in near)
-                    mean = sum(w * (x[other] + shift) for other, shift, w in near)
-                    wish.append(mean / total if near else x[item])
+                    mean = total = 0.0
+                    for other, shift, weight in joined[item]:
+                        mean += weight * (x[other] + shift)
+                        total += weight
+                    wish.append(mean / total if total else x[item])
                     weights.append(total or 0.1)
                 _spread(x, layer, wish, weights, margins)
         return x
 
     @staticmethod
     def _straight(level: Level, x: Sequence[float]) -> dict[int, float]:
-        """For each bend, the mean position of its line, so that long lines are straight."""
+        """For each bend, the median position of its line, so that long lines are straight."""
         found: dict[int, float] = {}
         for chain in level.chains:
             middle = sorted(x[item] for item in chain)[len(chain) // 2]
             found |= dict.fromkeys(chain, middle)
         return found
 
-    def _joined(self, level: Level) -> dict[str, list[list[tuple[int, float, float]]]]:
-        """For each item its neighbours: the item, the wanted offset to its right, a weight."""
-        found: dict[str, list[list[tuple[int, float, float]]]] = {
-            side: [[] for _ in level.items] for side in ("upper", "lower")
-        }
+    def _joined(self, level: Level) -> tuple[list[Neighbours], list[Neighbours]]:
+        """The neighbours of each item in the layer above, and in the layer below."""
+        above: list[Neighbours] = [[] for _ in level.items]
+        below: list[Neighbours] = [[] for _ in level.items]
         for (upper, lower), link in level.segments.items():
             shift = self.end(level, link, lower) - self.end(level, link, upper)
             weight = WEIGHTS[sum(level.items[i].what in ("bend", "port") for i in (upper, lower))]
-            found["upper"][lower].append((upper, -shift, weight))
-            found["lower"][upper].append((lower, shift, weight))
-        return found
+            above[lower].append((upper, -shift, weight))
+            below[upper].append((lower, shift, weight))
+        return above, below
 
     def end(self, level: Level, link: Link, item: int) -> float:
         """The offset from the middle of an item where a link begins or ends."""

@@ -32,7 +32,7 @@ ARROW = 6.0
 class Drawing:
     """A picture with all positions, for one choice of closed groups.
 
-    opens   whether closed groups can be opened later, so that their contents are ordered too
+    opens   whether closed groups can be opened later: then their contents are placed, too
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Drawing:
             if shut and any(level.path[:d] in shut for d in range(1, len(level.path) + 1))
         })
         self.sizes.close()
-        self.places = Places(self.levels, self.sizes, closed)
+        self.places = Places(self.levels, self.sizes, closed, opens)
 
 
 def svg(picture: Picture, closed: Collection[Path] = ()) -> str:
@@ -171,13 +171,13 @@ def line_of(picture: Picture, numbers: Sequence[int], path: str) -> str:
     """The element of one line, which can represent several edges."""
     edges = [picture.edges[n] for n in numbers]
     line = LINES[edges[0].look]
-    told = "; ".join(dict.fromkeys(f"{e.tail} → {e.head} {e.label}".strip() for e in edges))
+    title = "; ".join(dict.fromkeys(f"{e.tail} → {e.head} {e.label}".strip() for e in edges))
     return (
         f'<path class="edge" data-edges="{" ".join(map(str, numbers))}" data-tail="'
         f'{escape(edges[0].tail)}" data-head="{escape(edges[0].head)}" d="{path}" fill="none" '
         f'stroke="{line.color}" stroke-width="{_n(line.width + 0.6 * (len(edges) > 1))}"'
         f'{_dash(line.dash)} marker-end="url(#arrow-{edges[0].look})">'
-        f"<title>{escape(told)}</title></path>"
+        f"<title>{escape(title)}</title></path>"
     )
 
 
@@ -201,8 +201,8 @@ def frame_of(level: Level, size: Size, at: Point) -> str:
     )
 
 
-def box_of(box: Box, size: Size, told: bool = True) -> str:
-    """The element of a box with its upper left corner at 0, 0; `told`: with its detail."""
+def box_of(box: Box, size: Size, tooltip: bool = True) -> str:
+    """The element of a box with its upper left corner at 0, 0."""
     wide, high = size
     look = LOOKS[box.look]
     shift = 4.0 if look.shape == "band" else 0.0
@@ -210,7 +210,7 @@ def box_of(box: Box, size: Size, told: bool = True) -> str:
     for number, row in enumerate(lines_of(box)):
         y = PAD_Y + 11 + 14.5 + 13.5 * number
         rows.append(_text(wide / 2 + shift, y, row, ROW, "400", FAINT, middle=True))
-    detail = f"<title>{escape(box.detail or box.key)}</title>" if told else ""
+    detail = f"<title>{escape(box.detail or box.key)}</title>" if tooltip else ""
     return (
         f'<g class="box" data-key="{escape(box.key)}" data-look="{box.look}" '
         f'data-size="{_n(wide)} {_n(high)}">{detail}'

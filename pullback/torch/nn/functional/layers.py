@@ -9,13 +9,15 @@ import numpy
 
 from .... import ops
 from ....core.inplace import overwrite
-from ....core.state import no_grad
 from ....core.tensor import raw
 from ....errors import ArgumentError, DtypeError, ShapeError
 from ....nn import functional as core
 from ....random import default_generator
+from ....recording import no_grad
 from ...creation import made
+from ...dtypes import finfo
 from ...errors import as_runtime, guarded
+from ...products import renorm
 from ...reductions import norm
 from ...scalars import of_scalars
 from ...shaping import lengths
@@ -143,7 +145,7 @@ def layer_norm(
 @guarded
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:
     """Divides by the root mean square over the last axes, then scales."""
-    eps = numpy.finfo(input.dtype).eps if eps is None else eps
+    eps = finfo(input.dtype).eps if eps is None else eps
     return ops.rms_norm(input, weight, axes=_last(input, normalized_shape), eps=float(eps))
 
 
@@ -225,13 +227,10 @@ def local_response_norm(
 
 def _cut_rows(weight: Any, indices: Any, max_norm: float, order: float) -> None:
     """Scale the rows to look up to norms of at most max_norm, in place."""
-    rows = numpy.unique(numpy.asarray(raw(indices)))
     with no_grad():
-        values = numpy.array(raw(weight))
-        sizes = numpy.linalg.norm(values[rows], ord=order, axis=-1, keepdims=True)
-        factor = numpy.where(sizes > max_norm, max_norm / (sizes + 1e-7), 1.0)
-        values[rows] *= factor.astype(values.dtype)
-        overwrite(weight, values, "embedding")
+        rows = ops.unique_values(indices)
+        cut = renorm(ops.take(weight.detach(), rows, axis=0), order, 0, max_norm)
+        overwrite(weight, ops.set_at(weight.detach(), cut, rows), "embedding")
 
 
 @guarded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import Signature, signature
 from typing import Any
 
 from ....errors import ArgumentError
@@ -22,17 +23,41 @@ __all__ = [
 ]
 
 
+def reduction_of(size_average: Any, reduce: Any) -> str:
+    """The reduction that the deprecated options choose."""
+    averaged = "mean" if size_average is not False else "sum"
+    return averaged if reduce is not False else "none"
+
+
 def _modern(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adapt a loss to the deprecated options size_average and reduce."""
 
     @wraps(function)
     def call(*args: Any, size_average: Any = None, reduce: Any = None, **keywords: Any) -> Any:
         if size_average is not None or reduce is not None:
-            averaged = "mean" if size_average is not False else "sum"
-            keywords["reduction"] = averaged if reduce is not False else "none"
+            keywords["reduction"] = reduction_of(size_average, reduce)
         return function(*args, **keywords)
 
     return guarded(call)
+
+
+def _named(
+    function: Callable[..., Any], names: str, doc: str, name: str = ""
+) -> Callable[..., Any]:
+    """A loss of the core with other names of its first arguments."""
+    own = [p for p in signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    olds = {new: p.name for new, p in zip(names.split(), own, strict=False)}
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        return function(*args, **{olds.get(k, k): value for k, value in keywords.items()})
+
+    news = [*olds, *[p.name for p in own[len(olds) :]]]
+    call.__name__ = call.__qualname__ = name or function.__name__
+    call.__doc__ = doc
+    call.__signature__ = Signature(  # type: ignore[attr-defined]
+        [p.replace(name=new) for p, new in zip(own, news, strict=True)]
+    )
+    return call
 
 
 @_modern
@@ -59,62 +84,6 @@ def cross_entropy(
 
 
 @_modern
-def nll_loss(
-    input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
-) -> Any:
-    """Negative log likelihood: -input of the target's class, weighted; classes are on axis 1."""
-    return core.nll_loss(input, target, weight, ignore_index, reduction)
-
-
-@_modern
-def mse_loss(input: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Any:
-    """Squared error: (input - target)²."""
-    return core.mse_loss(input, target, reduction, weight)
-
-
-@_modern
-def l1_loss(input: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Any:
-    """Absolute error: |input - target|."""
-    return core.l1_loss(input, target, reduction, weight)
-
-
-@guarded
-def huber_loss(
-    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
-) -> Any:
-    """Huber loss: quadratic within delta of the target, linear beyond."""
-    return core.huber_loss(input, target, reduction, delta, weight)
-
-
-@_modern
-def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
-    """Huber loss divided by beta; |input - target| for beta = 0."""
-    return core.smooth_l1_loss(input, target, reduction, beta)
-
-
-@_modern
-def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Any:
-    """KL divergence: target · (log(target) - input); "batchmean" divides by the batch size."""
-    return core.kl_div(input, target, reduction, log_target)
-
-
-@_modern
-def binary_cross_entropy(
-    input: Any, target: Any, weight: Any = None, reduction: str = "mean"
-) -> Any:
-    """Binary cross entropy of probabilities p: -t log(p) - (1 - t) log(1 - p), logs ≥ -100."""
-    return core.binary_cross_entropy(input, target, weight, reduction)
-
-
-@_modern
-def binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
-) -> Any:
-    """-c t log(p) - (1 - t) log(1 - p) with p = sigmoid(input), c = pos_weight; no overflow."""
-    return core.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
-
-
-@_modern
 def poisson_nll_loss(
     input: Any, target: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8,
     reduction: str = "mean",
@@ -122,45 +91,6 @@ def poisson_nll_loss(
     """Poisson negative log likelihood: exp(input) - target · input, for the log of the rate."""
     input, target = floating(input), floating(target)
     return core.poisson_nll_loss(input, target, log_input, full, eps, reduction)
-
-
-@guarded
-def gaussian_nll_loss(
-    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6,
-    reduction: str = "mean",
-) -> Any:
-    """Gaussian negative log likelihood: (log(var) + (input - target)² / var) / 2."""
-    return core.gaussian_nll_loss(input, target, var, full, eps, reduction)
-
-
-@_modern
-def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """Logistic loss: log(1 + exp(-target · input)) for targets 1 and -1."""
-    return core.soft_margin_loss(input, target, reduction)
-
-
-@_modern
-def margin_ranking_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
-) -> Any:
-    """max(0, -target · (input1 - input2) + margin)."""
-    return core.margin_ranking_loss(input1, input2, target, margin, reduction)
-
-
-@_modern
-def hinge_embedding_loss(
-    input: Any, target: Any, margin: float = 1.0, reduction: str = "mean"
-) -> Any:
-    """input where the target is 1, max(0, margin - input) where it is -1."""
-    return core.hinge_embedding_loss(input, target, margin, reduction)
-
-
-@_modern
-def cosine_embedding_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
-) -> Any:
-    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
-    return core.cosine_embedding_loss(input1, input2, target, margin, reduction)
 
 
 @_modern
@@ -187,23 +117,6 @@ def triplet_margin_with_distance_loss(
     )
 
 
-@_modern
-def multi_margin_loss(
-    input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None,
-    reduction: str = "mean",
-) -> Any:
-    """Multi-class margin loss: Σ max(0, margin - input[target] + input[i])ᵖ / number of classes."""
-    return core.multi_margin_loss(input, target, p, margin, weight, reduction)
-
-
-@_modern
-def multilabel_soft_margin_loss(
-    input: Any, target: Any, weight: Any = None, reduction: str = "mean"
-) -> Any:
-    """The mean of the logistic losses over the classes."""
-    return core.multi_label_soft_margin_loss(input, target, weight, reduction)
-
-
 @guarded
 @of_scalars
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
@@ -211,9 +124,60 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     return core.cosine_similarity(x1, x2, dim, eps)
 
 
-@guarded
-def pairwise_distance(
-    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
-) -> Any:
-    """The p-norm of x1 - x2 + eps along the last axis."""
-    return core.pairwise_distance(x1, x2, p, eps, keepdim)
+# Losses of the core that differ in names only -----------------------------------------------
+
+nll_loss = _modern(_named(
+    core.nll_loss, "input",
+    "Negative log likelihood: -input of the target's class, weighted; classes are on axis 1.",
+))
+mse_loss = _modern(_named(core.mse_loss, "input", "Squared error: (input - target)²."))
+l1_loss = _modern(_named(core.l1_loss, "input", "Absolute error: |input - target|."))
+huber_loss = guarded(_named(
+    core.huber_loss, "input", "Huber loss: quadratic within delta of the target, linear beyond."
+))
+smooth_l1_loss = _modern(_named(
+    core.smooth_l1_loss, "input", "Huber loss divided by beta; |input - target| for beta = 0."
+))
+kl_div = _modern(_named(
+    core.kl_div, "input",
+    'KL divergence: target · (log(target) - input); "batchmean" divides by the batch size.',
+))
+binary_cross_entropy = _modern(_named(
+    core.binary_cross_entropy, "input",
+    "Binary cross entropy of probabilities p: -t log(p) - (1 - t) log(1 - p), logs ≥ -100.",
+))
+binary_cross_entropy_with_logits = _modern(_named(
+    core.binary_cross_entropy_with_logits, "input",
+    "-c t log(p) - (1 - t) log(1 - p) with p = sigmoid(input), c = pos_weight; no overflow.",
+))
+gaussian_nll_loss = guarded(_named(
+    core.gaussian_nll_loss, "input target var",
+    "Gaussian negative log likelihood: (log(var) + (input - target)² / var) / 2.",
+))
+soft_margin_loss = _modern(_named(
+    core.soft_margin_loss, "input",
+    "Logistic loss: log(1 + exp(-target · input)) for targets 1 and -1.",
+))
+margin_ranking_loss = _modern(_named(
+    core.margin_ranking_loss, "input1 input2", "max(0, -target · (input1 - input2) + margin)."
+))
+hinge_embedding_loss = _modern(_named(
+    core.hinge_embedding_loss, "input",
+    "input where the target is 1, max(0, margin - input) where it is -1.",
+))
+cosine_embedding_loss = _modern(_named(
+    core.cosine_embedding_loss, "input1 input2",
+    "1 - cos where the target is 1, max(0, cos - margin) where it is -1.",
+))
+multi_margin_loss = _modern(_named(
+    core.multi_margin_loss, "input",
+    "Multi-class margin loss: Σ max(0, margin - input[target] + input[i])ᵖ / number of classes.",
+))
+multilabel_soft_margin_loss = _modern(_named(
+    core.multi_label_soft_margin_loss, "input",
+    "The mean of the logistic losses over the classes.", name="multilabel_soft_margin_loss",
+))
+pairwise_distance = guarded(_named(
+    core.pairwise_distance, "x1 x2 p eps keepdim",
+    "The p-norm of x1 - x2 + eps along the last axis.",
+))

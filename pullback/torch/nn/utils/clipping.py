@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ....core.state import no_grad
 from ....core.tensor import Tensor as CoreTensor
 from ....core.tensor import raw
 from ....errors import ArgumentError
 from ....optim.clipping import _norm
+from ....recording import no_grad
 from ...creation import made, zeros
 from ...errors import as_runtime, guarded
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
 from .... import ops
 from ....core.inplace import overwrite
-from ....core.state import no_grad
-from ....core.tensor import raw
-from ...creation import made, randn
+from ....recording import no_grad
+from ...creation import randn
 from ..functional import normalize
 from ..module import Module
 from .parametrize import register_parametrization
@@ -56,7 +53,7 @@ class _SpectralNorm(Module):
         rows, columns = self._matrix(weight.data).shape
         self.register_buffer("_u", normalize(randn(rows, dtype=weight.dtype), dim=0, eps=eps))
         self.register_buffer("_v", normalize(randn(columns, dtype=weight.dtype), dim=0, eps=eps))
-        self._iterate(numpy.asarray(raw(self._matrix(weight.data))), 15)
+        self._iterate(self._matrix(weight.data), 15)
 
     def _matrix(self, weight: Any) -> Any:
         if len(weight.shape) > 1 and self.dim:
@@ -64,21 +61,19 @@ class _SpectralNorm(Module):
         return ops.reshape(weight, (weight.shape[0], -1))
 
     def _iterate(self, matrix: Any, times: int) -> None:
-        u, v = (numpy.asarray(raw(x)) for x in (self._u, self._v))
-        for _ in range(times):
-            u = matrix @ v
-            u = u / max(numpy.linalg.norm(u), self.eps)
-            v = matrix.T @ u
-            v = v / max(numpy.linalg.norm(v), self.eps)
         with no_grad():
-            overwrite(self._u, u.astype(matrix.dtype), "spectral_norm")
-            overwrite(self._v, v.astype(matrix.dtype), "spectral_norm")
+            u, v = self._u, self._v
+            for _ in range(times):
+                u = normalize(matrix @ v, dim=0, eps=self.eps)
+                v = normalize(matrix.T @ u, dim=0, eps=self.eps)
+            overwrite(self._u, u, "spectral_norm")
+            overwrite(self._v, v, "spectral_norm")
 
     def forward(self, weight: Any) -> Any:
         matrix = self._matrix(weight)
         if self.training:
-            self._iterate(numpy.asarray(raw(matrix)), self.n_power_iterations)
-        u, v = (made(numpy.array(raw(x))) for x in (self._u, self._v))
+            self._iterate(matrix.detach(), self.n_power_iterations)
+        u, v = (x.detach().clone() for x in (self._u, self._v))
         return weight / ops.sum(u * ops.matmul(matrix, v))
 
     def right_inverse(self, value: Any) -> Any:

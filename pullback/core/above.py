@@ -1,0 +1,65 @@
+"""The interface through which the core calls the layers above it.
+
+The core has no other way upwards. Each function listed here is provided by a module above the core,
+which is loaded when the function is first called, unless it has been loaded before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+MODULES = {
+    "backward": "autograd",
+    "holds_symbols": "kinds.symbols",
+    "waits": "kinds.symbols",
+    "deferred": "kinds.symbols",
+    "exchange": "graphs.tracing",
+    "left": "lost_paths",
+    "dropped": "lost_paths",
+    "push_transposed": "transposition",
+}
+"""Function -> the module of the package that provides it."""
+
+
+class Above:
+    """The functions, as attributes.
+
+    backward         (tensors, gradients, …): `Tensor.backward`
+    holds_symbols    (cotangent or tangent, or a list of them) -> whether one is a symbol
+    waits            (node) -> whether its rules must wait until a graph runs
+    deferred         () -> `graphs/deferred_rules.py`, which puts rules off
+    exchange         () -> `data`, `put_data`, `node`, `put_node` of a tensor in traced code
+    left             (node, call): the values of a tracked tensor leave the library
+    dropped          (kind, node, call, result): a call drops the history of a tensor on purpose
+    push_transposed  (node, tangents, record, cls) -> the tangent of a node with a pullback only
+    """
+
+    backward: Callable[..., None]
+    holds_symbols: Callable[[Any], bool]
+    waits: Callable[[Any], bool]
+    deferred: Callable[[], Any]
+    exchange: Callable[[], Any]
+    left: Callable[[Any, str], None]
+    dropped: Callable[[str, Any, str, Any], None]
+    push_transposed: Callable[..., Any]
+
+    def __getattr__(self, name: str) -> Any:
+        module = MODULES.get(name)
+        if module is None:
+            raise AttributeError(name)
+        import_module(f"{__name__.partition('.')[0]}.{module}")
+        return self.__dict__[name]
+
+
+above = Above()
+
+
+def provide(function: Function) -> Function:
+    """Provide a function under its own name, as a decorator."""
+    assert function.__name__ in MODULES, function.__name__
+    above.__dict__[function.__name__] = function
+    return function
