@@ -63,7 +63,7 @@ def uncollected() -> Iterator[None]:
 
 
 class Renamed:
-    """Imports modules by their former names, with a `DeprecationWarning`; a finder and loader.
+    """Imports packages by their former names, with a `DeprecationWarning`; a finder and loader.
 
     names   former name -> name
     """
@@ -77,13 +77,14 @@ class Renamed:
         """The specification of a module that has another name now; None for others."""
         if not fullname.startswith("pullback."):
             return None
-        former, _, rest = fullname, "", ""
-        while former not in self._names:
-            former, _, last = former.rpartition(".")
-            rest = f".{last}{rest}"
-            if not former:
-                return None
-        name = self._names[former] + rest
+        former, _, inner = fullname.partition(".")[2].partition(".")
+        name = self._names.get(f"pullback.{former}")
+        if name is None:
+            return None
+        if inner:  # as an alias, it would take the place of a function of its name in the package
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r}: import it from {name}", name=fullname
+            )
         warnings.warn(
             f"the module {fullname} is called {name} now; the former name will be removed",
             DeprecationWarning, stacklevel=2,

@@ -30,7 +30,7 @@ def call_of(op: Op) -> Callable[..., Any]:
     """The public function of an operation."""
     if len(op.outputs) > 1:
         return _general(op)
-    if op.differentiable and not op.variadic and not op.required and not op.view:
+    if not op.variadic and not op.required and not op.view:
         if len(op.arguments) == 1:
             return _unary(op)
         if len(op.arguments) == 2:
@@ -68,8 +68,16 @@ def _general_node(
     return made
 
 
+def _without_derivative(op: Op, parents: tuple[Any, ...], out: Any) -> Any:
+    out._history = None
+    if state().observers and parents != (None,) * len(parents):
+        notify_unrecorded(op, parents, out)
+    return out
+
+
 def _unary(op: Op) -> Callable[..., Any]:
     kernels = op.kernels
+    differentiable = op.differentiable
     keep_x, keep_out, keeps = False, False, False
     nothing = (None, None)
 
@@ -88,6 +96,8 @@ def _unary(op: Op) -> Callable[..., Any]:
         if parent is None:
             out._history = None
             return out
+        if not differentiable:
+            return _without_derivative(op, (parent,), out)
         level = parent.level
         mode = state().mode
         if mode < level:
@@ -183,6 +193,7 @@ _SECOND: tuple[bool, ...] = (False, True, False)
 
 def _binary(op: Op) -> Callable[..., Any]:
     kernels = op.kernels
+    differentiable = op.differentiable
     first: tuple[bool, ...] = ()
     second: tuple[bool, ...] = ()
     both: tuple[bool, ...] = ()
@@ -203,12 +214,12 @@ def _binary(op: Op) -> Callable[..., Any]:
         cls = a.__class__
         out = object_new(x1._out)
         try:
-            if b.__class__ is cls:
-                out._array = d = kernels[cls](a, b)
-            else:
-                out._array = d = kernels[dominant[cls, b.__class__]](a, b)
+            kind = cls if b.__class__ is cls else dominant[cls, b.__class__]
+            out._array = d = kernels[kind](a, b)
         except REFUSALS as error:
             refuse(op, (a, b), error)
+        if not differentiable:
+            return _without_derivative(op, (p, q), out)
         if p is None:
             if q is None:
                 out._history = None

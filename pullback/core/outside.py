@@ -1,11 +1,11 @@
 """Tensors from outside in traced code: what stands there for them, and whether a thread traces.
 
-While a thread builds the graph of a function, a tensor that the code reaches without being handed
-it is an input of that graph, with a history of its own there; a variable is read through the graph.
-The exchange has one place: the properties `Tensor._data` and `Tensor._node`, which all code reads
-and writes. The slots behind them, `Tensor._array` and `Tensor._history`, are what a tensor holds
-outside. Only hot paths read the slots: they test `traces`, and in a thread that traces they leave
-the operation to `core.record.apply`, which reads the properties.
+While a thread builds the graph of a function, a tensor that the code reads without getting it as an
+argument is an input of that graph, with a history of its own there; a variable is read through the
+graph. The exchange has one place: the properties `Tensor._data` and `Tensor._node`, which all code
+reads and writes. The slots behind them, `Tensor._array` and `Tensor._history`, are what a tensor
+holds outside. Only hot paths read the slots: they test `traces`, and in a thread that traces they
+leave the operation to `core.record.apply`, which reads the properties.
 
 So nothing is changed for the whole process, and other threads never meet a symbol.
 """

@@ -87,7 +87,7 @@ def registered_gradient(name: str) -> Rule:
     if rule is None:
         raise UnknownNameError(
             f"gradient {name!r}", "a name given to register_gradient",
-            "one that nobody registered", suggestion(name, _registered),
+            "a name that is not registered", suggestion(name, _registered),
         )
     return rule
 

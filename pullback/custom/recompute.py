@@ -1,6 +1,6 @@
 """recall: the value of a recorded operation's input or output that its own rules did not save.
 
-A rule that is put in place after the fact wants to see inputs which nobody kept for it. Most are
+An override of a finished computation may read inputs that were not saved for it. Most are
 still somewhere: with the operation before, which saved its output; in the leaf; or they can be
 computed again from what is there.
 """

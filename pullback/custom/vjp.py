@@ -205,7 +205,7 @@ def custom_vjp(
     Where a derivative is wanted, `fwd` computes the value, and what it returns beside it, the
     residuals (any structure, and things that are no tensors), goes to `bwd`. Cotangents of outputs
     that are not used are zeros; gradients are adjoint for complex numbers, as those of `vjp` are.
-    `fwd` runs with nobody following it: what is inside has no derivative but the one that `bwd`
+    `fwd` is not recorded: its operations have no derivative but the one that `bwd`
     gives. Higher orders differentiate `fwd` and `bwd`: a second run of `fwd`, which draws the same
     random numbers. Forward mode transposes `bwd`; inside vmap
     both run as they are, on all examples.

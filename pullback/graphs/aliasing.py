@@ -1,8 +1,8 @@
 """Which arrays of a run share memory, so that a write in place to one changes no other.
 
-What a traced function returns, and what a session does, is whoever asked for it to keep and to
+The results of a traced function, and of a session, are the caller's to keep and to
 write to. What a variable is assigned is the variable's. So both are copied where their memory may
-be somebody else's: an argument's, a constant's, a variable's, another result's.
+belong to an argument, a constant, a variable or another result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tensors that a traced function closes over: inputs of its graph, handed to it with each call.
+"""Tensors that a traced function closes over: inputs of its graph, passed with each call.
 
 A tensor that was there before shows, in the thread that traces, the symbol of an input in place of
 its array (`core/outside.py`), with a history of its own, as an argument has. So a call finds the

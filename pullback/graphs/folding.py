@@ -258,14 +258,18 @@ class _InGraph:
         out = inside(region, value, raw(start).dtype)
         before, after = plain(raw(start).shape), plain(raw(out).shape)
         if out.dtype != start.dtype:
-            raise DtypeError(f"what fn of {self.name} returns", f"dtype {start.dtype}, as it is "
-                             "handed", f"dtype {out.dtype}", "cast one of them")
+            raise DtypeError(
+                f"value that fn of {self.name} returns", f"dtype {start.dtype}, like its argument",
+                f"dtype {out.dtype}", "cast one of them",
+            )
         if before is not None and after is not None and (
             len(before) != len(after) or any(
                 n is not None and m is not None and n != m
                 for n, m in zip(before, after, strict=True)
             )
         ):
-            raise ShapeError(f"what fn of {self.name} returns", f"shape {before}, as it is handed",
-                             f"shape {after}")
+            raise ShapeError(
+                f"value that fn of {self.name} returns", f"shape {before}, like its argument",
+                f"shape {after}",
+            )
         return out

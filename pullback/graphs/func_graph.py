@@ -18,7 +18,7 @@ ARGUMENT = Kind("argument")
 CAPTURED = Kind("captured")
 
 LOCK = RLock()
-"""Held by whoever traces, or adds derivatives to a body: one for all, so that two functions that
+"""Held while tracing, or adding derivatives to a body: one for all, so that two functions that
 call each other may be traced by two threads."""
 
 
@@ -81,7 +81,7 @@ class Body(Graph):
         return made
 
     def release(self, start: int) -> None:
-        """Leave the operations after so many to whoever holds their symbols; they are not listed.
+        """Drop operations after index `start` from the list; their symbols still refer to them.
 
         So what is built for one use, such as a gradient overridden in one pull, goes with it.
         """

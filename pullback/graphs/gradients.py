@@ -161,4 +161,4 @@ class _Ends:
         return None if self.inner is None else self.inner(node, cls)
 
     def step(self, *args: Any) -> None:
-        """Nothing is handed on."""
+        """No cotangents."""

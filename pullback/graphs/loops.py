@@ -3,7 +3,7 @@
 A turn takes the values that are carried from turn to turn, and an entry of each of some rows; it
 gives the values that are carried on, and entries of new rows. The pullback of a loop is a loop
 through its turns from the last to the first: it carries cotangents, and computes a turn again from
-what was carried into it, which the loop hands out as further rows. Only rows that somebody uses are
+what was carried into it, which the loop returns as further rows. Only rows in use are
 kept.
 """
 
@@ -183,7 +183,7 @@ class _Run:
     def _samples(
         self, carried: Sequence[Any], samples: Sequence[Any], taken: Sequence[Any], store: Any
     ) -> list[Any]:
-        """What the entries of the rows would look like, by a turn that nobody sees, if it may be.
+        """The shapes of the rows' entries, by one trial turn, if that has no effects.
         """
         loop = self.loop
         found: list[Any] = [None] * (len(self.places) - len(self.before))
@@ -231,7 +231,7 @@ def _endless() -> Any:
 
 
 class _Turn:
-    """A region that computes a derivative of a loop's turn, and what it is handed.
+    """A region that computes a derivative of a loop's turn, and its arguments.
 
     rows    for each row: the argument, and the node at which its derivative ends
     given   the rows themselves, tensors of the graph around

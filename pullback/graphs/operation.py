@@ -181,7 +181,7 @@ class Kind:
     """What an operation does that is none of the library's: placeholders, assignments, loops.
 
     stateful   it is never left out for another one like it, nor computed ahead
-    effect     it changes something: a `function` runs it though nobody asks for its value
+    effect     it changes something: a `function` runs it even if its value is unused
     stored     its kernel takes the values of variables first: a dictionary
     retains    its kernel puts its argument somewhere for good
     owning     its results share memory with nothing else

@@ -1,6 +1,6 @@
 """What is to be computed for some fetches: the operations needed, each once, in order.
 
-Found once for a set of fetches, not each run: operations that nobody needs are left out, what
+Found once for a set of fetches, not each run: operations without use are left out, what
 depends on constants only is computed ahead, and two operations that compute the same are one.
 """
 
@@ -35,7 +35,7 @@ class Plan:
     fetches  symbols and operations
     own      so many of the fetches, the first ones, are to share memory with nothing else
 
-    `steps` are what is run; `kept` are the places of those that must be handed a copy, and `copied`
+    `steps` are run in order; `kept` are the places of those that must receive a copy, and `copied`
     those of the results that must be one (see `sharing.py`).
     """
 
@@ -117,7 +117,7 @@ def needed(roots: Iterable[Any], feeds: Iterable[Symbol]) -> list[Operation]:
 
 
 def _key(operation: Operation, args: tuple[Any, ...], extra: tuple[Any, ...]) -> Hashable:
-    """What two operations have in common that compute the same; None if nobody can tell."""
+    """A key that is equal for two operations that compute the same; None if that is unknown."""
     op = operation.op
     parts = tuple(_identity(a) for a in (*args, *extra))
     try:

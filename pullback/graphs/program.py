@@ -92,7 +92,7 @@ class Program:
                 attrs = filled(attrs, [_value(e, registers) for e in step.extra])
             kernel = kernel_for(operation.op, args, attrs)
             serving = getattr(operation.op, "serving", None)
-            if serving is not None:  # it may spare what nobody uses
+            if serving is not None:  # it may skip unused outputs
                 unused = last.get(position, ())
                 kernel = serving([r not in unused for r in step.results])
             if getattr(operation.op, "unsteady", False) or any(
@@ -134,7 +134,7 @@ def _value(place: Any, registers: Sequence[Any]) -> Any:
 
 
 def _last_uses(plan: Plan) -> dict[int, list[int]]:
-    """For each step, the registers that nobody reads after it."""
+    """For each step, the registers that no later step reads."""
     wanted = {r for r in plan.results if r.__class__ is int}
     last: dict[int, int] = {}
     for position, step in enumerate(plan.steps):

@@ -30,7 +30,7 @@ class _NumpyFunction(Kind, CustomOp):
     unsteady = True
 
     def kernel(self, *arrays: Any, call: Call) -> Any:
-        """What the function makes of arrays, of which it is handed views that cannot be written."""
+        """Calls the function on read-only views of the arrays."""
         values = call(*[_sealed(a) for a in arrays])
         library = next((a for a in arrays if not isinstance(a, (numpy.ndarray, numpy.generic))), 0)
         adapter = adapters[library.__class__]
@@ -41,7 +41,7 @@ class _NumpyFunction(Kind, CustomOp):
         return made[0] if len(made) == 1 else tuple(made)
 
     def step(self, *args: Any) -> None:
-        """Nothing is handed on."""
+        """No cotangents."""
 
     def push(self, node: Any, tangents: Any, record: bool, cls: type) -> list[Any]:
         """No tangents."""
@@ -162,7 +162,7 @@ py_function.op = PY_FUNCTION  # type: ignore[attr-defined]
 
 
 def _asked(who: str, func: Any, inp: Any, wanted: Any) -> tuple[list[Any], bool, Any]:
-    """The tensors handed to a function, whether it returns one value, and of which dtypes."""
+    """The tensors passed to a function, whether it returns one value, and the dtypes."""
     if not callable(func):
         raise ArgumentTypeError(f"argument `func` of {who}", "a function",
                                 f"a {type(func).__name__}")

@@ -1,8 +1,8 @@
 """A Python function of tensors as an operation of a graph, which keeps what it recorded.
 
-Its last output is that record: the tensors it was handed, and those that it returned. The pullback
+Its last output is that record: the tensors it received, and those that it returned. The pullback
 is an operation that pulls through it when it runs, and makes such a record too; so derivatives of
-every order are had without calling the function again. A record that nobody uses is not made.
+every order are had without calling the function again. An unused record is not made.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Call(NamedTuple):
     """A Python function as an operation calls it.
 
     dtypes  of what it returns
-    cls     the class of the tensors that it is handed
+    cls     the class of the tensors that it receives
     """
 
     function: Callable[..., Any]
@@ -67,7 +67,7 @@ class Call(NamedTuple):
 
 
 class PyKind(Kind, CustomOp):
-    """An operation whose last output is a record: (tensors handed in, tensors that came out).
+    """An operation whose last output is a record: (its arguments, its results).
 
     run  takes the record of the operation that it is a derivative of, or a `Call`, and arrays;
          returns tensors in and out; with `keep`, with the history of the latter

@@ -89,7 +89,7 @@ def same_nesting(wanted: Any, answer: Any, name: str) -> None:
     found = structure(answer)
     if found != wanted:
         raise ArgumentError(
-            f"function of `{name}`", f"what it is handed, in the same nesting: {wanted}",
+            f"function of `{name}`", f"results in the nesting of its arguments: {wanted}",
             f"{found}",
         )
 

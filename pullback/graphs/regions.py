@@ -2,7 +2,7 @@
 
 The derivative of a branch is a region of its own, which computes again what it needs of the branch
 (`ghosts`), from the same captured tensors. What must not be computed twice, random numbers or what
-was read from variables, is handed to it (`known`).
+was read from variables, is passed to it (`known`).
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Region(Body):
     # Running ----------------------------------------------------------------------------------
 
     def finish(self, roots: Iterable[Operation] = ()) -> None:
-        """Take note of what is fed when it runs, and of what a derivative must be handed.
+        """Note the values that are fed when it runs, and those that a derivative needs.
 
         roots  operations to run though nothing is computed from them
         """

@@ -62,7 +62,7 @@ class _Call(Kind):
         )
 
     def kernel(self, store: Any, *values: Any) -> Any:
-        """The program's answers."""
+        """The program's results."""
         answers = self.program(values, store)[: self.count]
         return answers[0] if self.count == 1 else tuple(answers)
 
@@ -261,7 +261,7 @@ class Piece(CustomOp):
     passing = False  # whether it is of some overrides, of which there may be others with each call
 
     def spread(self, answers: Sequence[Any], overrides: Any) -> list[Any]:
-        """The answers of `reverse`, with None where there is no derivative."""
+        """The results of `reverse`, with None where there is no derivative."""
         found = iter(answers)
         return [next(found) if there else None for there in self.reverse(overrides).present]
 
@@ -362,7 +362,7 @@ class _Backward:
         self._present = reverse.present
 
     def spread(self, answers: Sequence[Any]) -> list[Any]:
-        """The answers of the program, with None where there is no derivative."""
+        """The results of the program, with None where there is no derivative."""
         found = iter(answers)
         return [next(found) if there else None for there in self._present]
 

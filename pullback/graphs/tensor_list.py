@@ -38,7 +38,7 @@ class Rows:
 
 
 class _Adapter:
-    """What a graph asks of rows: to be added, as cotangents are, and to be handed out."""
+    """The operations of a graph on rows: addition, as of cotangents, and conversion to an array."""
 
     name = "rows"
     hosts = 0

@@ -22,7 +22,7 @@ from .tensor import Symbolic
 
 
 class _Stored(Kind):
-    """A kind of operation that is handed the values of variables."""
+    """A kind of operation that receives the values of variables."""
 
     stored = True
 
@@ -99,7 +99,7 @@ def read(graph: Any, cell: Cell) -> Symbol:
 
 
 def assigned(graph: Any, cell: Cell, value: Any, name: str | None = None) -> Any:
-    """The tensor of an assignment's result; whoever reads from now on reads what it leaves."""
+    """The tensor of an assignment's result, which later reads of the variable return."""
     made = graph.source(
         ASSIGN, cell.space[0], cell.space[1], {"cell": cell}, [value],
         name=name or graph.type_of(ASSIGN), array_kind=cell.kind,
@@ -176,7 +176,7 @@ class GraphVariable(Symbolic, Tensor):
     def _array(self) -> Any:
         reads[0] += 1
         symbol = read(self._place(), self.cell)
-        if symbol.face is None:  # whoever meets it, in an operation's inputs, follows the variable
+        if symbol.face is None:  # an operation that has it as an input follows the variable
             wrap(self._graph.tensor_class, symbol, self._leaf)
         return symbol
 

@@ -23,7 +23,7 @@ def while_loop(
 
     cond, body          functions of the loop variables: one truth value; what the variables become,
                         in the same nesting
-    loop_vars           a list or tuple of tensors, or of nested structures of them, handed over one
+    loop_vars           a list or tuple of tensors, or of nested structures of them, passed one
                         by one; or one tensor
     maximum_iterations  an end, whatever `cond` says
     shape_invariants    a shape for each loop variable, in the same nesting, with None for lengths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import timeit
 from collections.abc import Callable
 from typing import Any
 
@@ -134,3 +135,17 @@ def test_an_observer_sees_no_gradients_of_its_own() -> None:
     with observing(Calls(gradient=ask)):
         pb.grad(pb.sum)(tensor())
     assert seen == ["grad of `sum`"]
+
+
+@pytest.mark.full
+def test_an_operation_without_recording_is_faster_than_a_recorded_one() -> None:
+    x, w = tensor(), pb.Variable([1.0, 2.0])
+
+    def seconds(run: Callable[[], Any]) -> float:
+        return min(timeit.repeat(run, number=2000, repeat=30))
+
+    recorded = seconds(lambda: x * 2.0)
+    with pb.no_grad():
+        assert seconds(lambda: x * 2.0) < recorded
+    assert seconds(lambda: w * 2.0) < 1.3 * recorded  # outside tapes; reading it takes a call more
+    assert seconds(lambda: x > 0.0) < recorded

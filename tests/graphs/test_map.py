@@ -209,7 +209,7 @@ def test_misuse_is_said(
 def test_what_is_carried_looks_the_same_in_a_graph(
     make: Callable[..., Any], error: type
 ) -> None:
-    with Graph().as_default(), pytest.raises(error, match="as it is handed"):
+    with Graph().as_default(), pytest.raises(error, match="like its argument"):
         make(placeholder(np.float64, [3, 2]))
 
 
