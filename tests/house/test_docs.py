@@ -17,6 +17,7 @@ import pytest
 
 from tests.house.pages import blocks, parts_of
 from tests.house.sources import ROOT, imports, module_of, name_of, python_files
+from tests.tier import turn
 
 DOCUMENTS = [
     ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")),
@@ -64,9 +65,13 @@ SLOW = {"measure.md", "guided_backpropagation.md", "gradient_reversal.md", "moni
 
 
 def program(path: Path, needs: tuple[str, ...]) -> Any:
-    """A page's blocks with some needs as a case; one in a process of its own is not quick."""
+    """A page's blocks with some needs as a case; one in a process of its own is not quick.
+
+    Of the pages in docs/, the quick run takes another third each day.
+    """
     marks = [pytest.mark.needs(*needs)]
-    if needs or settings_of(path) or path.name in SLOW:
+    waits = path.parent != ROOT and DOCUMENTS.index(path) % 3 != turn() % 3
+    if needs or settings_of(path) or path.name in SLOW or waits:
         marks.append(pytest.mark.full)
     return pytest.param(path, needs, marks=marks, id="-".join((name_of(path), *needs)))
 
