@@ -34,7 +34,7 @@ class Page(NamedTuple):
 FRONT = (
     Page("tensors", "Tensors and recording", "pullback", (
         ("Tensors", "core.tensor variable graphs.arguments"),
-        ("Recording", "core.state recording"),
+        ("Recording", "recording"),
     )),
     Page("asking", "Computing gradients", "pullback", (
         ("Tapes", "tape forward_accumulator"),
@@ -49,8 +49,9 @@ FRONT = (
         ("Operations", "core.op"),
     )),
     Page("tools", "Checking, debugging, inspection", "pullback", (
-        ("Checking", "tools.check"), ("Explaining", "tools.explain"), ("Drawing", "tools.draw"),
-        ("Measuring", "tools.profile"), ("Training monitor", "tools.monitor"),
+        ("Checking", "tools.check"), ("Explaining", "tools.explain"),
+        ("Debugging", "tools.debug"), ("Drawing", "tools.draw"), ("Measuring", "tools.profile"),
+        ("Training monitor", "tools.monitor"),
     )),
     Page("elementwise", "Operations: elementwise", "pullback", (
         ("Arithmetic", "ops.arithmetic"), ("Powers, exponentials, logarithms", "ops.exponential"),

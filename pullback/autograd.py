@@ -18,6 +18,8 @@ from .core.tensor import Tensor, raw, wrap
 from .core.vmaps import running
 from .errors import ArgumentError, DisconnectedError, SymbolError
 
+__all__ = ["backward", "grad"]
+
 
 @provide
 def backward(
