@@ -71,7 +71,7 @@ def backward(
         notify_gradient("backward()", tensors, sources, [n.grad for n in own])
 
 
-def gradients(
+def grad(
     outputs: Any,
     inputs: Any,
     grad_outputs: Any = None,
@@ -216,4 +216,5 @@ def _add_to_grad(node: Node, found: dict[Node, Any], cls: type) -> None:
         versions.written(old._data, "accumulation of grad", line=False)
 
 
-grad = gradients
+gradients = grad
+"""The same; a name that is easier to tell from `pullback.grad` and `x.grad`."""
