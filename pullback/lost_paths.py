@@ -49,7 +49,7 @@ class Lost:
     """
 
     __slots__ = (
-        "file", "ids", "kind", "line", "number", "operation", "replaces", "result", "sources",
+        "_at", "_code", "ids", "kind", "number", "operation", "replaces", "result", "sources",
         "whole",
     )
 
@@ -58,12 +58,21 @@ class Lost:
         known: int, ids: tuple[int, ...], result: Any, replaces: bool,
     ) -> None:
         self.number, self.kind, self.operation = number, kind, operation
-        self.file: str = "an unknown file" if code is None else code.co_filename
-        self.line: int = 0 if code is None else _line(code, at)
+        self._code, self._at = code, at
         self.sources = near
         # Nodes that no longer exist came from nodes that are among the sources too.
         self.whole = all(n() is not None for n in near[known:])
         self.ids, self.result, self.replaces = ids, result, replaces
+
+    @property
+    def file(self) -> str:
+        """The user's file."""
+        return "an unknown file" if self._code is None else self._code.co_filename
+
+    @property
+    def line(self) -> int:
+        """The line in it; 0 if it is not known."""
+        return 0 if self._code is None else _line(self._code, self._at)
 
     def __repr__(self) -> str:
         return f"<Lost {self.kind}: {self.operation} at {self.file}:{self.line}>"

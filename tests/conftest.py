@@ -12,6 +12,9 @@ import pytest
 
 from tests import parts, tier
 
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+"""Part -> the number of tests that need it and were left out when they were collected."""
+
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
@@ -32,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "full: runs in the full tier only (`make test-all`)")
     config.addinivalue_line("markers", "needs(*parts): left out where a part is missing")
+    config.stash[LEFT_OUT] = Counter()
     tier.FULL = config.getoption("--full")
     tier.turn()
     if config.getoption("--device"):
@@ -54,12 +58,19 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take out the cases of the other tier."""
-    if tier.FULL:
-        return
-    full = [item for item in items if item.get_closest_marker("full")]
-    config.hook.pytest_deselected(items=full)
-    items[:] = [item for item in items if not item.get_closest_marker("full")]
+    """Take out the cases of the other tier, and count and take out those of missing parts."""
+    kept, others = [], []
+    for item in items:
+        missing = None
+        if tier.FULL or not item.get_closest_marker("full"):
+            missing = parts.missing_of(item)
+            if missing is None:
+                kept.append(item)
+                continue
+            config.stash[LEFT_OUT][missing] += 1
+        others.append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = kept
 
 
 def pytest_collection_finish() -> None:
@@ -68,10 +79,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    for mark in item.iter_markers("needs"):
-        for key in mark.args:
-            parts.need(key)
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the counts from the workers of pytest-xdist, which all collect the same tests."""
+    node.config.stash[LEFT_OUT] |= getattr(node, "workeroutput", {}).get("left_out", {})
 
 
 def _skips_of_no_gpu(reports: list[Any]) -> Counter[str]:
@@ -89,7 +100,7 @@ def _unexplained(reports: list[Any]) -> list[str]:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was left out, one line per missing part."""
     skipped = terminalreporter.stats.get("skipped", [])
-    for line in parts.left_out(skipped):
+    for line in parts.left_out(terminalreporter.config.stash[LEFT_OUT], skipped):
         terminalreporter.write_line(line)
     for reason, count in _skips_of_no_gpu(skipped).items():
         terminalreporter.write_line(f"no GPU, {count} tests left out: {reason}")
@@ -98,6 +109,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A complete run in which anything else was skipped has failed."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(session.config.stash[LEFT_OUT])
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or not session.config.getoption("--complete"):
         return

@@ -1,9 +1,10 @@
 """Optional parts (frameworks, a browser, the site's builder), and tests that need a missing one.
 
 Such a test is left out. It says what it needs with `@pytest.mark.needs("torch")`, with
-`need("torch")` in its body or fixture, or with `pytest.importorskip("torch")`. The run ends with
-one line per missing part and the number of its tests. With `--complete` a missing part is an
-error before the first test.
+`need("torch")` in its body or fixture, or with `pytest.importorskip("torch")`. The mark is for
+tests with many cases: they are left out when they are collected, before they cost any time. The run
+ends with one line per missing part and the number of its tests. With `--complete` a missing part
+is an error before the first test.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import importlib.util
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -90,9 +91,19 @@ def part_of(reason: str) -> str | None:
     return key if key in PARTS else None
 
 
-def left_out(skipped: Iterable[Any]) -> list[str]:
-    """One line per missing part, from the reports of skipped tests and files."""
-    tests: Counter[str] = Counter()
+def missing_of(item: pytest.Item) -> str | None:
+    """The key of the first missing part that a mark of a test names; None if nothing is missing."""
+    keys = (key for mark in item.iter_markers("needs") for key in mark.args)
+    return next(filter(is_missing, keys), None)
+
+
+def left_out(marked: Mapping[str, int], skipped: Iterable[Any]) -> list[str]:
+    """One line per missing part.
+
+    marked   the number of tests that were left out when collected, per part
+    skipped  the reports of skipped tests and files
+    """
+    tests: Counter[str] = Counter(marked)
     files: Counter[str] = Counter()
     for report in skipped:
         key = part_of(str(report.longrepr[2]))

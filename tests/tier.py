@@ -2,7 +2,8 @@
 
 `make test` runs what finds nearly every mistake, in under two minutes; `make test-all` passes
 `--full`, and runs everything. A test of the full tier alone is marked `@pytest.mark.full`; a table
-of cases is thinned with `chosen`. Which mutants each tier finds is measured: see `tests/mutation`.
+of cases is thinned with `chosen` or `share`. Which mutants each tier finds is measured: see
+`tests/mutation`.
 """
 
 from __future__ import annotations
@@ -34,6 +35,13 @@ def turn() -> int:
 def examples(count: int) -> int:
     """How many examples Hypothesis draws: `count` in the full run, a fifth in the quick one."""
     return count if FULL else count // 5
+
+
+def share(cases: Sequence[T], parts: int = PARTS) -> list[T]:
+    """All cases in the full run; in the quick one a rotating share, one in `parts`."""
+    if FULL:
+        return list(cases)
+    return [case for n, case in enumerate(cases) if n % parts == turn() % parts]
 
 
 def chosen(cases: Sequence[T], group: Callable[[T], Hashable]) -> list[T]:

@@ -82,6 +82,7 @@ def check(row: Row, dtype: str, half: tuple[Any, Any], single: tuple[Any, Any]) 
     assert all(name_of(g) == name_of(x) for g, x in half[1])
 
 
+@pytest.mark.needs("torch")
 @cases("torch")
 def test_torch(row: Row, dtype: str) -> None:
     torch = pytest.importorskip("torch")
@@ -95,6 +96,7 @@ def test_torch(row: Row, dtype: str) -> None:
     check(row, dtype, run(dtype), run("float32"))
 
 
+@pytest.mark.needs("jax")
 @cases("jax")
 def test_jax(row: Row, dtype: str) -> None:
     jax = pytest.importorskip("jax")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.arrays import laws
 from tests.arrays.laws import Library, library_fixture, rows_of
 from tests.laws.cases import ROWS
@@ -9,6 +11,7 @@ from tests.laws.test_batching import batched
 from tests.loops import each
 from tests.table import Row
 
+pytestmark = pytest.mark.needs("torch")
 library = library_fixture("torch")
 
 

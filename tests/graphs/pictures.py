@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
+
+import numpy as np
 
 SVG = "{http://www.w3.org/2000/svg}"
 _TRANSLATE = re.compile(r"translate\(([-\d.e]+)[ ,]([-\d.e]+)\)")
@@ -21,12 +24,6 @@ class Rect(NamedTuple):
         return (
             self.left < other.right and other.left < self.right
             and self.top < other.bottom and other.top < self.bottom
-        )
-
-    def has_inside(self, x: float, y: float, margin: float = 0.5) -> bool:
-        return (
-            self.left + margin < x < self.right - margin
-            and self.top + margin < y < self.bottom - margin
         )
 
     def touches(self, x: float, y: float) -> bool:
@@ -111,11 +108,16 @@ def check(seen: Seen) -> None:
     for line in seen.lines:
         for key, point in ((line.tail, line.points[0]), (line.head, line.points[-1])):
             assert border(seen, key).touches(*point), f"{line.tail} -> {line.head} at {key}"
-        low, high = min(line.points), max(line.points)
-        for rect in rects:
-            if rect.right < low[0] or rect.left > high[0]:
-                continue
-            assert not any(rect.has_inside(x, y) for x, y in line.points), (line.tail, line.head)
+        assert not is_any_inside(line.points, rects), (line.tail, line.head)
+
+
+def is_any_inside(
+    points: Sequence[tuple[float, float]], rects: Sequence[Rect], margin: float = 0.5
+) -> bool:
+    """Whether one of some points is inside one of some boxes, a margin away from its sides."""
+    (x, y), (left, top, right, bottom) = np.transpose(points), np.transpose(rects)[:, :, None]
+    inside = (left + margin < x) & (x < right - margin) & (top + margin < y) & (y < bottom - margin)
+    return bool(inside.any())
 
 
 def border(seen: Seen, key: str) -> Rect:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from pullback.core.above import Above, above
-from tests.house.sources import PACKAGE, imports, module_of, name_of, python_files, tree
+from tests.house.sources import PACKAGE, imports, module_of, name_of, python_files, statements
 from tests.loops import none_of
 
 LINES = 4000
@@ -50,12 +50,12 @@ def injected(path: Path) -> list[str]:
     own = {m.rpartition(".")[2] for m in modules}
     names = {
         alias.asname or alias.name
-        for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)
+        for node, _ in statements(path) if isinstance(node, ast.ImportFrom)
         for alias in node.names if alias.name in own
     }
     return [
         ast.unparse(target)
-        for node in ast.walk(tree(path)) if isinstance(node, ast.Assign)
+        for node, _ in statements(path) if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
         and target.value.id in names

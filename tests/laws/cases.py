@@ -1,8 +1,9 @@
 """Which rows each law runs over; a case that does not apply is left out, never skipped.
 
 A law is a test with one case per row, which loops over the dtypes inside: a case costs pytest more
-than most laws take. Values and pullbacks of every row are in both tiers (`every_row`); the other
-laws take, in the quick tier, the first row of each operation and a rotating tenth of the others.
+than most laws take. The quick tier has values and pullbacks of every row (`every_row`). Of the
+other laws it has the first row of each operation and a rotating tenth of the others (`rows`), and
+of laws that another one nearly implies a rotating tenth of all (`few_rows`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import pytest
 
 from pullback.core.op import OPS
 from tests.table import Row, all_rows
-from tests.tier import chosen
+from tests.tier import chosen, share
 
 ROWS = all_rows()
 NAMES = sorted(OPS)
@@ -38,3 +39,8 @@ def every_row(where: Callable[[Row], bool] = lambda row: True) -> Any:
 def rows(where: Callable[[Row], bool] = lambda row: True) -> Any:
     """Parametrise a test by the rows of this tier for which something holds."""
     return rows_among([row for row in ROWS if where(row)])
+
+
+def few_rows(where: Callable[[Row], bool] = lambda row: True) -> Any:
+    """Parametrise a test by a rotating share of the rows for which something holds."""
+    return _parametrised(share([row for row in ROWS if where(row)]))

@@ -16,14 +16,15 @@ import numpy as np
 
 from pullback import Tensor
 from pullback.autograd import gradients
+from tests import tier
 
 Arrays = Sequence[np.ndarray]
 STEP = 1e-3
 """Of central differences of fourth order: their error is near h⁴/30 · f⁽⁵⁾, some 1e-10."""
 EXACT = 1e-20
 """Of complex steps: nothing cancels, so the step can be as small as numbers are."""
-SMALL = 24
-"""Up to this many entries every one is varied; beyond, random directions."""
+SMALL = 24 if tier.FULL else 4
+"""Up to this many entries each one is varied; beyond, random directions: each shows an error."""
 
 
 def outputs(result: Any) -> list[Any]:
@@ -118,8 +119,9 @@ def directions(array: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarr
                 d[k] = unit
                 yield d.reshape(array.shape)
     else:
-        for _ in range(4):
-            yield random_like(array, rng)
+        for _ in range(4 if tier.FULL else 2):
+            made = random_like(array, rng)
+            yield made / np.max(np.abs(made))  # no longer than a step along one entry
 
 
 def central(f: Callable[[float], float], h: float = STEP) -> float:

@@ -15,7 +15,7 @@ from tests.laws.batch_checks import (
     check_nested,
     check_second_per_example,
 )
-from tests.laws.cases import NAMES, rows
+from tests.laws.cases import NAMES, few_rows, rows
 from tests.laws.checks import Arrays
 from tests.loops import each, none_of
 from tests.table import Row
@@ -60,7 +60,7 @@ def test_against_a_loop(row: Row) -> None:
     each(row.precise, lambda dtype: check_batched(row.call, examples(row, 3, dtype)))
 
 
-@rows(batched)
+@few_rows(batched)
 def test_against_a_loop_in_single_precision(row: Row) -> None:
     def law(dtype: str) -> None:
         check_batched(row.call, examples(row, 2, dtype), row.float32_tolerance)
@@ -68,12 +68,12 @@ def test_against_a_loop_in_single_precision(row: Row) -> None:
     each([dtype for dtype in row.dtypes if dtype not in row.precise], law)
 
 
-@rows(batched)
+@few_rows(batched)
 def test_of_one_and_of_none(row: Row) -> None:
     check_few(row.call, examples(row, 1))
 
 
-@rows(batched)
+@few_rows(batched)
 def test_nested(row: Row) -> None:
     check_nested(row.call, examples(row, 4))
 

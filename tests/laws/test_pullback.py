@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.laws.cases import every_row, rows
+from tests.laws.cases import every_row, few_rows, rows
 from tests.laws.checks import (
     check_alone,
     check_linear,
@@ -33,7 +33,7 @@ def test_against_central_differences(row: Row) -> None:
         check_pullback(row.call, row.draw(salt=salt), row.rng(salt + 100), row.reference)
 
 
-@every_row(lambda row: row.differentiable and row.complex)
+@rows(lambda row: row.differentiable and row.complex)
 def test_of_complex_numbers_against_central_differences(row: Row) -> None:
     for salt in range(2):
         arrays = row.draw("complex128", salt)
@@ -57,7 +57,7 @@ def test_of_each_operand_stretched_in_turn(row: Row) -> None:
             check_pullback(row.call, arrays, row.rng(i), row.reference)
 
 
-@every_row(differentiable)
+@rows(differentiable)
 def test_live_in_the_space_of_their_source(row: Row) -> None:
     """In the narrow dtypes with the numbers of the wide ones, to their precision."""
 
@@ -105,7 +105,7 @@ def test_of_one_array_given_twice(row: Row) -> None:
     check_twice(row.call, row.draw()[0], row.rng(5))
 
 
-@rows(differentiable)
+@few_rows(differentiable)
 def test_do_not_depend_on_the_layout(row: Row) -> None:
     arrays = row.draw()
     cotangents = cotangents_of(row.call, arrays, row.rng(6))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pullback.core.op import OPS
-from tests.laws.cases import NAMES, rows
+from tests.laws.cases import NAMES, few_rows, rows
 from tests.laws.checks import is_inexact
 from tests.laws.forward_checks import (
     check_push_linear,
@@ -69,7 +69,7 @@ def test_live_in_the_space_of_their_output(row: Row) -> None:
     each(row.dtypes, law)
 
 
-@rows(differentiable)
+@few_rows(differentiable)
 def test_are_linear(row: Row) -> None:
     each(row.precise, lambda dtype: check_push_linear(row.call, row.draw(dtype, 25), row.rng(125)))
 

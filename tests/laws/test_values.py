@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pullback import Tensor
-from tests.laws.cases import ROWS, every_row, rows
+from tests.laws.cases import ROWS, every_row, few_rows, rows
 from tests.laws.checks import outputs, plain
 from tests.loops import each, noted
 from tests.table import Row
@@ -37,7 +37,7 @@ def test_equal_the_reference(row: Row) -> None:
     each(row.dtypes, law)
 
 
-@every_row()
+@rows()
 def test_have_the_dtype_of_the_reference(row: Row) -> None:
     def law(dtype: str) -> None:
         arrays = row.draw(dtype)
@@ -63,7 +63,7 @@ def test_are_raw_for_raw_arrays_and_tensors_for_any_tensor(row: Row) -> None:
             np.testing.assert_array_equal(f.data, r)
 
 
-@rows()
+@few_rows()
 def test_leave_their_inputs_as_they_were(row: Row) -> None:
     arrays = [np.array(a) for a in row.draw()]  # writable, so that writing would succeed
     before = [a.tobytes() for a in arrays]
@@ -108,7 +108,7 @@ LAYOUTS = {
 }
 
 
-@rows()
+@few_rows()
 def test_do_not_depend_on_the_layout(row: Row) -> None:
     arrays = row.draw()
     wanted = outputs(row.call(*arrays))
@@ -118,7 +118,7 @@ def test_do_not_depend_on_the_layout(row: Row) -> None:
                 np.testing.assert_allclose(g, w, rtol=1e-13, atol=1e-13)
 
 
-@rows(lambda row: row.elementwise)
+@few_rows(lambda row: row.elementwise)
 def test_of_one_entry_repeated_without_memory(row: Row) -> None:
     stretched = [
         np.broadcast_to(a, s.shape)

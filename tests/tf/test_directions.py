@@ -10,6 +10,7 @@ import pytest
 from pullback import tf
 from tests.tf import functions_special
 from tests.tf.functions import ROWS
+from tests.tier import share
 
 CASES = [
     pytest.param(call, samples, id=name)
@@ -34,7 +35,7 @@ def assert_no_gradient(tape: Any, found: list[Any], xs: list[Any]) -> None:
         assert y.dtype.is_complex or y.dtype.is_integer or y.dtype.is_bool
 
 
-@pytest.mark.parametrize(("call", "samples"), CASES)
+@pytest.mark.parametrize(("call", "samples"), share(CASES, 5))
 def test_the_tangent_is_the_transpose_of_the_gradient(
     call: Any, samples: Any, rng: np.random.Generator
 ) -> None:
@@ -59,7 +60,7 @@ def test_the_tangent_is_the_transpose_of_the_gradient(
     assert forward == pytest.approx(back, rel=1e-8, abs=1e-8)
 
 
-@pytest.mark.parametrize(("call", "samples"), [c for c in CASES if c.id not in BY_VALUE])
+@pytest.mark.parametrize(("call", "samples"), share([c for c in CASES if c.id not in BY_VALUE], 5))
 def test_a_map_is_a_loop(call: Any, samples: Any, rng: np.random.Generator) -> None:
     columns = [np.stack([s(rng) for _ in range(3)]) for s in samples]
     mapped = tf.vectorized_map(lambda xs: outputs(call, list(xs)), tuple(columns))

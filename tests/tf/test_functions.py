@@ -38,6 +38,7 @@ CASES = [
 ]
 
 
+@pytest.mark.needs("tensorflow")
 @pytest.mark.parametrize(("call", "samples", "dtype"), CASES)
 def test_values_and_gradients_are_tensorflows(
     call: Any, samples: Any, dtype: str, peer: Any, rng: np.random.Generator

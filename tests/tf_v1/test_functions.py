@@ -34,6 +34,7 @@ def answers(tf: Any, call: Any, arrays: list[np.ndarray], shape: Any) -> list[An
     return [*values, *slopes]
 
 
+@pytest.mark.needs("tensorflow")
 @pytest.mark.parametrize("shape", KNOWN)
 @pytest.mark.parametrize(("call", "samples"), [pytest.param(c, s, id=n) for n, c, s in CASES])
 def test_values_and_gradients_are_tensorflows(

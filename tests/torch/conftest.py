@@ -8,9 +8,7 @@ from types import ModuleType
 import pytest
 
 
-@pytest.fixture(params=["pullback.torch", "torch"])
+@pytest.fixture(params=["pullback.torch", pytest.param("torch", marks=pytest.mark.needs("torch"))])
 def torch(request: pytest.FixtureRequest) -> ModuleType:
     """The door, then PyTorch itself where it is installed."""
-    if request.param == "torch":
-        return pytest.importorskip("torch")
     return importlib.import_module(request.param)

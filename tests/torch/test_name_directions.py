@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pullback.torch as torch
+from tests.tier import share
 
 from .names import DIFFERENTIABLE
 
@@ -32,7 +33,7 @@ def drawn(expression, rng, *lead):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("expression", DIFFERENTIABLE)
+@pytest.mark.parametrize("expression", share([*DIFFERENTIABLE], 5))
 def test_the_tangent_is_the_transpose_of_the_gradient(expression, rng):
     xs, ts, function = drawn(expression, rng), drawn(expression, rng), function_of(expression)
     value, tangent = torch.func.jvp(function, tuple(xs), tuple(ts))
@@ -43,7 +44,7 @@ def test_the_tangent_is_the_transpose_of_the_gradient(expression, rng):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("expression", DIFFERENTIABLE)
+@pytest.mark.parametrize("expression", share([*DIFFERENTIABLE], 5))
 def test_a_map_is_a_loop_or_refused(expression, rng):
     columns, function = drawn(expression, rng, 3), function_of(expression)
     if expression in BY_VALUE:

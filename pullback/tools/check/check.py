@@ -21,6 +21,7 @@ from . import hazards as hazards
 from .finding import Finding, failed, not_applicable
 from .laws import LAWS, Law
 from .report import Report
+from .steady import restoring
 from .subject import Subject, numpy_of
 from .words import first_of
 
@@ -74,16 +75,17 @@ def check(
     reasons = dict(skip) if isinstance(skip, Mapping) else dict.fromkeys(skip, "skipped")
     findings: list[Finding] = []
     seconds: dict[str, float] = {}
-    for law in LAWS.values():
-        if law.name in reasons:
-            findings.append(replace(not_applicable(reasons[law.name]), law=law.name))
-        else:
-            start = time.perf_counter()
-            findings += [replace(found, law=law.name) for found in findings_of(law, subject)]
-            seconds[law.name] = time.perf_counter() - start
-            if law.name == "call" and findings[-1].status != "passed":  # nothing can be checked
-                why = findings[-1].reason or "the call failed: see the law \"call\""
-                reasons = {**dict.fromkeys(LAWS, why), **reasons}
+    with restoring():
+        for law in LAWS.values():
+            if law.name in reasons:
+                findings.append(replace(not_applicable(reasons[law.name]), law=law.name))
+            else:
+                start = time.perf_counter()
+                findings += [replace(found, law=law.name) for found in findings_of(law, subject)]
+                seconds[law.name] = time.perf_counter() - start
+                if law.name == "call" and findings[-1].status != "passed":  # nothing can be checked
+                    why = findings[-1].reason or "the call failed: see the law \"call\""
+                    reasons = {**dict.fromkeys(LAWS, why), **reasons}
     return Report(subject.name, findings, seconds)
 
 

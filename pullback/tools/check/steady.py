@@ -8,7 +8,30 @@ from contextlib import contextmanager
 
 import numpy
 
+from ...core.state import Scoped
 from ...rng_replay import drawing_from
+
+_restores: Scoped[bool] = Scoped("check restores generators", False)
+
+
+@contextmanager
+def restoring() -> Iterator[None]:
+    """Context manager: the generators of `numpy.random` and `random` continue as before at the end.
+
+    To copy the state of a generator takes longer than most functions that are checked. Inside this
+    block `steady` does not: the outermost block restores the generators, once.
+    """
+    if _restores.get():
+        yield
+        return
+    of_numpy, of_python = numpy.random.get_state(), random.getstate()
+    token = _restores.set(True)
+    try:
+        yield
+    finally:
+        _restores.set(token)
+        numpy.random.set_state(of_numpy)
+        random.setstate(of_python)
 
 
 @contextmanager
@@ -25,12 +48,8 @@ def steady(seed: int = 0) -> Iterator[None]:
     >>> first == second
     True
     """
-    of_numpy, of_python = numpy.random.get_state(), random.getstate()
-    numpy.random.seed(seed)
-    random.seed(seed)
-    try:
+    with restoring():
+        numpy.random.seed(seed)
+        random.seed(seed)
         with drawing_from(lambda: numpy.random.Generator(numpy.random.PCG64(seed))):
             yield
-    finally:
-        numpy.random.set_state(of_numpy)
-        random.setstate(of_python)
