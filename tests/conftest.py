@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from _pytest.runner import runtestprotocol
 
 from tests import parts, tier
 
@@ -77,6 +78,20 @@ def pytest_collection_finish() -> None:
     """Thousands of cases stay: a collection of the garbage collector need not look at them."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """In a worker of pytest-xdist a passed test sends one message, not five.
+
+    Sending them takes longer than most tests. A report in XML needs all of them.
+    """
+    if not hasattr(item.config, "workerinput") or item.config.getoption("xmlpath", None):
+        return None
+    reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    for report in reports:
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -42,7 +42,7 @@ def test_with_unknown_lengths(row: Row) -> None:
     each(row.precise, lambda dtype: check_row(row, "rank", dtype, 2))
 
 
-@cases("nothing")
+@few_cases("nothing")
 def test_of_unknown_rank(row: Row) -> None:
     check_row(row, "nothing", "float64", 1)
 
