@@ -150,36 +150,38 @@ def _pull(
 
 
 def _roots(
-    tensors: Sequence[Any], cotangents: Sequence[Any] | None, create: bool, who: str
+    tensors: Sequence[Any], cotangents: Sequence[Any] | None, create: bool, subject: str
 ) -> dict[Node, Any]:
     """target node -> cotangent in the inner convention, checked."""
     if cotangents is None:
         cotangents = [None] * len(tensors)
     if len(cotangents) != len(tensors):
-        raise ArgumentError(who, f"{len(tensors)} gradients, one a target", f"{len(cotangents)}")
+        raise ArgumentError(
+            subject, f"{len(tensors)} gradients, one a target", f"{len(cotangents)}"
+        )
     roots: dict[Node, Any] = {}
     for tensor, given in zip(tensors, cotangents, strict=True):
         node = tensor._node
         if node is None:
-            notify_gradient(who, [tensor], (), ())
+            notify_gradient(subject, [tensor], (), ())
             raise DisconnectedError(
-                who, "a target that was computed from a tensor that requires a gradient (grad)",
+                subject, "a target that was computed from a tensor that requires a gradient (grad)",
                 "one that has no history",
                 "make an input with requires_grad=True, and compute outside no_grad and detach; "
                 "pullback.explain(y, x) says where the history was lost",
             )
-        g = start(tensor, given, who)
+        g = start(tensor, given, subject)
         g = wrapped(tensor._out, g) if create or state().accumulators else raw(g)
         g = conjugated(g)
         roots[node] = g if node not in roots else roots[node] + g
     return roots
 
 
-def _source(x: Any, i: int, who: str) -> Node:
+def _source(x: Any, i: int, subject: str) -> Node:
     node = x._node if isinstance(x, Tensor) else None
     if node is None:
         raise DisconnectedError(
-            f"input {i} of {who}", "a tensor that requires a gradient",
+            f"input {i} of {subject}", "a tensor that requires a gradient",
             "one that does not" if isinstance(x, Tensor) else f"a {type(x).__name__}",
             "make it with requires_grad=True before computing with it",
         )

@@ -21,13 +21,19 @@ class PullbackError(Exception):
       fix:      pass numbers
     """
 
-    def __init__(self, who: str, expected: str = "", got: str = "", fix: str = "") -> None:
-        lines = [who]
+    def __init__(self, subject: str, expected: str = "", got: str = "", fix: str = "") -> None:
+        lines = [subject]
         for label, text in (("expected:", expected), ("got:", got), ("fix:", fix)):
             if text:
                 lines.append(f"  {label:<9} {text}")
         super().__init__("\n".join(lines))
-        self.who, self.expected, self.got, self.fix = who, expected, got, fix
+        self.subject, self.expected, self.got, self.fix = subject, expected, got, fix
+
+    @property
+    def who(self) -> str:
+        """The former name of `subject`."""
+        warnings.warn("`error.who` is now `error.subject`", DeprecationWarning, stacklevel=2)
+        return self.subject
 
     def __str__(self) -> str:
         # KeyError would show the repr of its argument, with the line ends escaped.

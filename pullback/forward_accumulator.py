@@ -64,13 +64,13 @@ class ForwardAccumulator:
         self._watch()
 
     def _checked(self, x: Any, t: Any, index: int) -> Any:
-        who = f"primal {index} of ForwardAccumulator"
+        subject = f"primal {index} of ForwardAccumulator"
         if not isinstance(x, Tensor):
             raise ArgumentTypeError(
-                who, "a Tensor or Variable", f"a {type(x).__name__}",
+                subject, "a Tensor or Variable", f"a {type(x).__name__}",
                 "make it one with pullback.tensor(…)",
             )
-        check_inexact(x._data, who)
+        check_inexact(x._data, subject)
         return tangent_of(x, t, f"tangent {index} of ForwardAccumulator")
 
     def _watch(self) -> None:

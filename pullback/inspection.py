@@ -25,9 +25,9 @@ _DEFAULTS = {
 _DEVICE = "cpu"
 
 
-def _check_device(device: Any, who: str) -> None:
+def _check_device(device: Any, subject: str) -> None:
     if device not in (None, _DEVICE):
-        raise ArgumentError(f"argument `device` of `{who}`", repr(_DEVICE), repr(device))
+        raise ArgumentError(f"argument `device` of `{subject}`", repr(_DEVICE), repr(device))
 
 
 def _of_kind(kind: Any) -> set[str]:

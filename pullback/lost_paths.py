@@ -232,13 +232,13 @@ def _tracked(values: Any) -> Sequence[Any]:
 
 
 def warn_of_lost(
-    departures: list[Departure], missing: Iterable[Any], since: int, who: str
+    departures: list[Departure], missing: Iterable[Any], since: int, subject: str
 ) -> None:
     """Warn if a tensor that came from one of some nodes, recorded since a number, departed."""
     gone = first_from(departures, missing, since)
     if gone is not None:
         warn(
-            f"{who}: the derivative is zero because a tracked tensor left the library by "
+            f"{subject}: the derivative is zero because a tracked tensor left the library by "
             f"{gone.by} at {gone.line}; compute with pullback's operations there, or pass "
             "stop_gradient(x) if that is intended; pullback.explain(f, *args) shows the way there",
             LostGradientWarning,

@@ -168,7 +168,7 @@ class Generator:
         return self._located("exponential", "standard_exponential", shape, None, scale, dtype)
 
     def _located(
-        self, who: str, draw: str, shape: Shape, loc: Any, scale: Any, dtype: Any
+        self, subject: str, draw: str, shape: Shape, loc: Any, scale: Any, dtype: Any
     ) -> Tensor:
         """loc + scale · noise."""
         given = [v for v in (loc, scale) if v is not None]
@@ -178,11 +178,13 @@ class Generator:
             dtype = numpy.result_type(*(a.dtype for a in kinds))
         dtype = numpy.dtype("float64" if dtype is None else dtype)
         if dtype.kind != "f":
-            raise DtypeError(f"argument `dtype` of `{who}`", "a real floating dtype", str(dtype))
+            raise DtypeError(
+                f"argument `dtype` of `{subject}`", "a real floating dtype", str(dtype)
+            )
         kind = dtype if dtype.char in "fd" else numpy.dtype("float64")
         noise = drawn(
             lambda size: getattr(self._numpy, draw)(size, dtype=kind).astype(dtype, copy=False),
-            _shape(shape, arrays, who), who, dtype,
+            _shape(shape, arrays, subject), subject, dtype,
         )
         if kinds:
             noise = moved_to(noise, kinds[0])
@@ -259,7 +261,7 @@ class Generator:
         order = moved_to(self._order(x.shape[axis], "permutation"), raw(x))
         return OPS["take"](x, order, axis=axis % x.ndim)
 
-    def _order(self, count: int, who: str) -> Any:
+    def _order(self, count: int, subject: str) -> Any:
         """A random permutation of range(count), a different one per example."""
         def draw(size: tuple[int, ...]) -> Any:
             stream = self._numpy
@@ -267,7 +269,7 @@ class Generator:
                 return stream.permutation(count)
             return stream.permuted(numpy.broadcast_to(numpy.arange(count), size), axis=-1)
 
-        return drawn(draw, (count,), who, "int64")
+        return drawn(draw, (count,), subject, "int64")
 
     def _uniform(self, size: tuple[int, ...]) -> Any:
         return self._numpy.random(size)
@@ -397,7 +399,7 @@ def _size(shape: Shape) -> tuple[int, ...]:
     return (int(shape),) if isinstance(shape, (int, numpy.integer)) else tuple(shape)
 
 
-def _shape(shape: Shape, parameters: list[Any], who: str) -> Any:
+def _shape(shape: Shape, parameters: list[Any], subject: str) -> Any:
     """The shape of a sample, to which its parameters must broadcast."""
     shapes = [tuple(getattr(p, "shape", ())) for p in parameters]
     size: Any = (shape,) if isinstance(shape, (int, numpy.integer)) else shape
@@ -412,7 +414,7 @@ def _shape(shape: Shape, parameters: list[Any], who: str) -> Any:
     except ValueError:
         pass
     raise ArgumentError(
-        f"argument `shape` of `{who}`", f"a shape to which shapes {shapes} broadcast",
+        f"argument `shape` of `{subject}`", f"a shape to which shapes {shapes} broadcast",
         f"{shape}",
     )
 

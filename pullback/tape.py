@@ -325,12 +325,12 @@ class GradientTape:
 
     def _source(self, x: Any, index: int) -> Node | None:
         """The node of a source; None if this tape did not record it."""
-        who = f"source {index} of tape.gradient"
+        subject = f"source {index} of tape.gradient"
         if not isinstance(x, Tensor):
-            raise ArgumentTypeError(who, "a Tensor or Variable", f"a {type(x).__name__}")
+            raise ArgumentTypeError(subject, "a Tensor or Variable", f"a {type(x).__name__}")
         if not is_inexact(x._data):
             raise DtypeError(
-                who, "a real or complex floating dtype", f"dtype {x.dtype}",
+                subject, "a real or complex floating dtype", f"dtype {x.dtype}",
                 "differentiate with respect to a float tensor",
             )
         node = x._leaf if isinstance(x, Variable) else x._node

@@ -108,7 +108,7 @@ def pull_transposed(
 
 def _on_zeros(
     spaces: Sequence[Space | None], like: Any, record: bool, cls: type,
-    run: Callable[[list[Any]], None], who: str, other: str,
+    run: Callable[[list[Any]], None], subject: str, other: str,
 ) -> tuple[list[Any], int]:
     """Record a linear rule on zeros of some spaces; their leaves, and the number at the start.
 
@@ -127,7 +127,7 @@ def _on_zeros(
     gone = first_from(departed, leaves, start) if departed else None
     if gone is not None:
         raise NotDifferentiableError(
-            who, "a rule in tensor operations, to be transposed",
+            subject, "a rule in tensor operations, to be transposed",
             f"one that leaves the library by {gone.by} at {gone.line}",
             f"write it with tensor operations, or write {other} too",
         )

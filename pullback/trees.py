@@ -75,7 +75,7 @@ def leaves(tree: Any) -> list[Any]:
     return flatten(tree)[0]
 
 
-def spread_prefix(prefix: Any, tree: Any, who: str) -> list[Any]:
+def spread_prefix(prefix: Any, tree: Any, subject: str) -> list[Any]:
     """One value per leaf of `tree`, where `prefix` is a pytree prefix of it (as `in_axes` of vmap).
 
     Raises `ArgumentError` when `prefix` is not a prefix of the tree.
@@ -94,7 +94,7 @@ def spread_prefix(prefix: Any, tree: Any, who: str) -> list[Any]:
         )
     except ValueError as error:
         raise ArgumentError(
-            f"axes of {who}", "an axis, None, or a pytree prefix of the values",
+            f"axes of {subject}", "an axis, None, or a pytree prefix of the values",
             str(error).splitlines()[0],
         ) from None
 

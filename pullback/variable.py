@@ -148,19 +148,21 @@ class Variable(Tensor):
     def _put(self, value: Any, operation: str | None) -> Any:
         old = self._data if traces else self._array
         new = to_array(raw(value), old)
-        who = f"assignment to {self.name!r}"
+        subject = f"assignment to {self.name!r}"
         given = getattr(new, "shape", ())
         check_examples(self, "assign", new)
         # If a length is unknown while a function is traced, it is checked when the graph runs.
         if not is_open(given) and tuple(given) != tuple(old.shape):
-            raise ArgumentError(who, f"shape {tuple(old.shape)}", f"shape {tuple(given)}")
+            raise ArgumentError(subject, f"shape {tuple(old.shape)}", f"shape {tuple(given)}")
         if operation is not None:
             new = OPS[operation](old, new)
         adapter = adapters[old.__class__]
         made = adapter.asarray(new, None)
         if made.dtype != old.dtype:
             if is_inexact(made) and not is_inexact(old):
-                raise DtypeError(who, f"dtype {old.dtype}", f"dtype {made.dtype}", "round it first")
+                raise DtypeError(
+                    subject, f"dtype {old.dtype}", f"dtype {made.dtype}", "round it first"
+                )
             made = adapter.asarray(made, old.dtype)
         # A new array, never an in-place write: graphs and users keep the old values.
         self._data = adapter.adopt(made if operation is not None else adapter.copy(made))

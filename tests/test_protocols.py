@@ -188,7 +188,7 @@ REFUSALS: dict[str, Callable[[Any], Any]] = {
 def test_a_function_without_a_rule_is_one_error(name: str) -> None:
     with pytest.raises(errors.ArgumentTypeError) as caught:
         REFUSALS[name](TRACKED)
-    assert caught.value.who == f"{name} of a Tensor"
+    assert caught.value.subject == f"{name} of a Tensor"
     assert caught.value.fix.endswith("x.detach().numpy() where no derivative is needed")
 
 

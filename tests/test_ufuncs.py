@@ -281,7 +281,7 @@ def test_methods_of_truth_and_into_an_out() -> None:
 def test_what_has_no_rule_is_one_error(call: Callable[[Any], Any]) -> None:
     with pytest.raises(errors.ArgumentTypeError, match=r"detach\(\)\.numpy\(\)") as caught:
         call(pb.tensor([1.0, 2.0], requires_grad=True))
-    assert caught.value.who.endswith("of a Tensor")
+    assert caught.value.subject.endswith("of a Tensor")
 
 
 def test_untracked_tensors_in_what_has_no_rule() -> None:

@@ -23,11 +23,11 @@ def _cotangent() -> str:
     return "cotangent"
 
 
-def project(g: Any, node: Any, who: Callable[[], str] = _cotangent) -> Any:
+def project(g: Any, node: Any, subject: Callable[[], str] = _cotangent) -> Any:
     """Bring what a rule returned into the space of the node it belongs to.
 
     Axes that broadcasting added or stretched are summed, a real space takes the real part, the
-    dtype becomes the node's. Works on raw arrays and on Tensors. `who` tells an error's first line.
+    dtype becomes the node's. Works on raw arrays and on Tensors. `subject` begins an error.
 
     Raises `RuleError` when the shape cannot have come from broadcasting.
     """
@@ -39,7 +39,7 @@ def project(g: Any, node: Any, who: Callable[[], str] = _cotangent) -> Any:
         if seen.__class__ is HiddenShape:
             g = _summed(g, seen, shape)
         if tuple(g.shape) != tuple(shape):
-            g = unbroadcast(g, tuple(shape), who)
+            g = unbroadcast(g, tuple(shape), subject)
     if g.dtype != node.dtype:
         g = cast(g, node.dtype)
     return g
@@ -102,13 +102,13 @@ def _in_front(x: Any, sizes: dict[int, int]) -> Any:
 
 
 def unbroadcast(
-    g: Any, shape: tuple[int, ...], who: Callable[[], str] = _cotangent
+    g: Any, shape: tuple[int, ...], subject: Callable[[], str] = _cotangent
 ) -> Any:
     """Sum over the axes along which `shape` was stretched to become `g.shape`."""
     extra = len(g.shape) - len(shape)
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, g.shape[extra:], strict=True)):
         raise RuleError(
-            who(), f"shape {tuple(shape)}", f"shape {tuple(g.shape)}",
+            subject(), f"shape {tuple(shape)}", f"shape {tuple(g.shape)}",
             "return a gradient of the shape of the argument",
         )
     if extra:
@@ -169,28 +169,28 @@ def wrapped(cls: type, g: Any) -> Any:
 
 
 def accumulate(
-    cotangents: dict[Any, Any], node: Any, g: Any, who: Callable[[], str] = _cotangent
+    cotangents: dict[Any, Any], node: Any, g: Any, subject: Callable[[], str] = _cotangent
 ) -> None:
     """Project a cotangent into a node's space and add it to what is there."""
     if raw(g).shape != node.shape or g.dtype != node.dtype:
-        g = project(g, node, who)
+        g = project(g, node, subject)
     old = cotangents.get(node)
     cotangents[node] = g if old is None else old + g
 
 
-def start(tensor: Any, given: Any, who: str) -> Any:
+def start(tensor: Any, given: Any, subject: str) -> Any:
     """The cotangent a pull starts with: ones, or what was given, checked against the target."""
     if given is None:
         count = prod(tensor.shape)
         if count != 1:
             raise ArgumentError(
-                f"{who} of a target of shape {tensor.shape}", "a target with one entry (a scalar)",
-                f"{count} entries, and no gradient for them",
+                f"{subject} of a target of shape {tensor.shape}",
+                "a target with one entry (a scalar)", f"{count} entries, and no gradient for them",
                 "sum it first, or pass a gradient of its shape",
             )
         if is_complex(tensor):
             raise ArgumentError(
-                f"{who} of a complex target", "a real target, such as a loss", "a complex one",
+                f"{subject} of a complex target", "a real target, such as a loss", "a complex one",
                 "take its real part or abs, or pass a gradient",
             )
         return OPS["ones_like"](tensor._data)
@@ -198,12 +198,12 @@ def start(tensor: Any, given: Any, who: str) -> Any:
         given = adapters[type(tensor._data)].asarray(to_array(given))
     if is_complex(given) and not is_complex(tensor):
         raise DtypeError(
-            f"gradient given to {who}", f"a real dtype, as the target's {tensor.dtype}",
+            f"gradient given to {subject}", f"a real dtype, as the target's {tensor.dtype}",
             f"dtype {given.dtype}", "pass its real part",
         )
     if tuple(given.shape) != tensor.shape:
         raise RuleError(
-            f"gradient given to {who}", f"the target's shape {tensor.shape}",
+            f"gradient given to {subject}", f"the target's shape {tensor.shape}",
             f"shape {tuple(given.shape)}", "pass one number for each entry of the target",
         )
     if given.dtype != tensor.dtype:

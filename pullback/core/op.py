@@ -215,25 +215,25 @@ class Op:
     ) -> None:
         """Check a rule against this operation and make it the rule of an argument."""
         own = name_of(function)
-        who = f"rule `{own}` of `{self.name}`"
+        subject = f"rule `{own}` of `{self.name}`"
         push = prefix == "pushforward"
         first = "t" if push else "g"
         wanted = (f"{prefix}_{self.name}", f"{prefix}_{self.name}_{argument}")
         if own not in wanted:
             raise RuleError(
-                who, f"the name `{wanted[0]}` or `{wanted[1]}`", f"`{own}`",
+                subject, f"the name `{wanted[0]}` or `{wanted[1]}`", f"`{own}`",
                 "rename the function; its name is what a traceback shows",
             )
         if argument not in self.arguments:
             raise RuleError(
-                who, f"an array argument: {', '.join(self.arguments)}", repr(argument),
+                subject, f"an array argument: {', '.join(self.arguments)}", repr(argument),
                 suggestion(argument, self.arguments),
             )
         try:
             found = parameters_of(function)
         except (TypeError, ValueError) as error:
             raise RuleError(
-                who, "a callable whose parameters can be read", f"one for which {error}",
+                subject, "a callable whose parameters can be read", f"one for which {error}",
                 "wrap it in a function that names what it reads",
             ) from error
         names, keywords = (*found.positional_only, *found.positional), found.keyword_only
@@ -241,14 +241,14 @@ class Op:
         if not partial:
             if names[:1] != (first,) and not together:
                 raise RuleError(
-                    who, f"a first parameter `{first}`", str(names[:1]), f"put `{first}` first"
+                    subject, f"a first parameter `{first}`", str(names[:1]), f"put `{first}` first"
                 )
             names = names[1:]
-        reads = tuple(self._read(name, who) for name in names)
+        reads = tuple(self._read(name, subject) for name in names)
         for keyword in keywords:
             if keyword not in self.required:
                 raise RuleError(
-                    who, f"keyword-only parameters among {', '.join(self.required) or 'none'}",
+                    subject, f"keyword-only parameters among {', '.join(self.required) or 'none'}",
                     repr(keyword), suggestion(keyword, self.required),
                 )
         self.saves_shapes |= SHAPES in reads
@@ -285,7 +285,7 @@ class Op:
         self.batch = function
         return function
 
-    def _read(self, name: str, who: str) -> int:
+    def _read(self, name: str, subject: str) -> int:
         if name in _SPECIAL_READS:
             return _SPECIAL_READS[name]
         if name in self.outputs:
@@ -294,7 +294,10 @@ class Op:
             return ALL_ARRAYS if self.variadic else self.arguments.index(name)
         readable = (*self.arguments, *self.outputs, *_SPECIAL_READS)
         raise RuleError(
-            who, f"parameters among {', '.join(readable)}", repr(name), suggestion(name, readable)
+            subject,
+            f"parameters among {', '.join(readable)}",
+            repr(name),
+            suggestion(name, readable),
         )
 
 

@@ -398,18 +398,18 @@ def is_inexact(data: Any) -> bool:
     return inexact_dtypes[data.dtype]
 
 
-def check_inexact(data: Any, who: str) -> None:
+def check_inexact(data: Any, subject: str) -> None:
     """Raise a `DtypeError` unless an array can have a derivative."""
     if not is_inexact(data):
         raise DtypeError(
-            who, "a real or complex floating dtype", f"dtype {data.dtype}",
+            subject, "a real or complex floating dtype", f"dtype {data.dtype}",
             "convert it first, as with pullback.astype(x, pullback.float64)",
         )
 
 
-def _untracked(who: str) -> ArgumentError:
+def _untracked(subject: str) -> ArgumentError:
     return ArgumentError(
-        f"{who} of a Tensor", "a tensor that is tracked", "one that requires no gradient",
+        f"{subject} of a Tensor", "a tensor that is tracked", "one that requires no gradient",
         "call x.requires_grad_() before computing with it",
     )
 

@@ -39,7 +39,7 @@ class HandWritten(CustomOp, ABC):
         self.function = fun
         self.op = self
         self.name = getattr(fun, "__name__", "function")
-        self.who = f"{self.kind} `{self.name}`"
+        self.subject = f"{self.kind} `{self.name}`"
         functools.update_wrapper(self, fun, updated=())
         self._signature = _signature(fun)
         names = self._signature.parameters if self._signature is not None else {}
@@ -58,7 +58,7 @@ class HandWritten(CustomOp, ABC):
         call = Call(self._positional(args, keywords), self._nondiff, self)
         if state().differentiates(call.nodes):
             return self._recorded(call)
-        out, guard = closed(self.who, self.function, call.values(), call.own())
+        out, guard = closed(self.subject, self.function, call.values(), call.own())
         values, rebuild = outputs(out, call, guard)
         return rebuild([wrap(v._out, v._data) for v in values])
 
@@ -78,14 +78,14 @@ class HandWritten(CustomOp, ABC):
         for n in nums:
             if not isinstance(n, int) or not (-count <= n < count if fixed else n >= 0):
                 raise PositionError(
-                    f"argument `nondiff_argnums` of {self.who}",
+                    f"argument `nondiff_argnums` of {self.subject}",
                     f"positions of its {count} arguments" if fixed else "positions from the front",
                     repr(n),
                 )
         for name in [argnames] if isinstance(argnames, str) else argnames:
             if name not in self.arguments:
                 raise ArgumentError(
-                    f"argument `nondiff_argnames` of {self.who}", "names of its arguments",
+                    f"argument `nondiff_argnames` of {self.subject}", "names of its arguments",
                     repr(name), suggestion(name, self.arguments),
                 )
             nums.append(self.arguments.index(name))
@@ -96,7 +96,7 @@ class HandWritten(CustomOp, ABC):
         if self._signature is None:
             if keywords:
                 raise ArgumentError(
-                    self.who, "arguments by position, as its signature cannot be read",
+                    self.subject, "arguments by position, as its signature cannot be read",
                     f"keywords {', '.join(keywords)}",
                 )
             return args
@@ -105,7 +105,7 @@ class HandWritten(CustomOp, ABC):
         bound = self._signature.bind(*args, **keywords)
         if bound.kwargs:
             raise ArgumentError(
-                self.who, "parameters that can be positional",
+                self.subject, "parameters that can be positional",
                 f"keyword-only {', '.join(bound.kwargs)}", "take the `*` out of its signature",
             )
         bound.apply_defaults()
@@ -157,7 +157,7 @@ class Call:
         nodes = [v._node if isinstance(v, Tensor) else None for v in _flat(value)[0]]
         if state().differentiates(nodes):
             raise ArgumentError(
-                f"argument {owner.argument(place)} of {owner.who}",
+                f"argument {owner.argument(place)} of {owner.subject}",
                 "a constant, as nondiff_argnums has it", "a tracked tensor",
                 "pass stop_gradient(x), or take it out of nondiff_argnums",
             )
@@ -256,7 +256,7 @@ def outputs(out: Any, call: Call, guard: Guard) -> tuple[list[Any], Rebuild]:
     return values, put
 
 
-def fitted(entry: Any, tree: Any, who: str, like: str) -> list[Any]:
+def fitted(entry: Any, tree: Any, subject: str, like: str) -> list[Any]:
     """What a rule answered for each leaf of a structure; None, for zero, may stand for a part.
 
     Raises `RuleError` for another structure; `like` says whose it should be.
@@ -267,7 +267,7 @@ def fitted(entry: Any, tree: Any, who: str, like: str) -> list[Any]:
     if isinstance(entry, (Tensor, *SCALARS)) or is_array(entry):
         if len(flat) == 1 and flat[0] is tree:
             return [entry]
-        raise RuleError(who, f"the structure of {like}", f"one {type(entry).__name__}")
+        raise RuleError(subject, f"the structure of {like}", f"one {type(entry).__name__}")
     import optree
 
     def is_leaf(value: Any) -> bool:
@@ -278,18 +278,20 @@ def fitted(entry: Any, tree: Any, who: str, like: str) -> list[Any]:
         parts = spec.flatten_up_to(tree)
     except ValueError as error:
         raise RuleError(
-            who, f"the structure of {like}", str(error).splitlines()[0]
+            subject, f"the structure of {like}", str(error).splitlines()[0]
         ) from None
-    return [r for e, part in zip(entries, parts, strict=True) for r in _fitted_part(e, part, who)]
+    return [
+        r for e, part in zip(entries, parts, strict=True) for r in _fitted_part(e, part, subject)
+    ]
 
 
-def _fitted_part(entry: Any, part: Any, who: str) -> list[Any]:
+def _fitted_part(entry: Any, part: Any, subject: str) -> list[Any]:
     flat, _ = _flat(part)
     if entry is None:
         return [None] * len(flat)
     if len(flat) != 1 or flat[0] is not part:
         raise RuleError(
-            who, f"a structure of {len(flat)} leaves in this place", f"a {type(entry).__name__}"
+            subject, f"a structure of {len(flat)} leaves in this place", f"a {type(entry).__name__}"
         )
     return [entry]
 

@@ -21,9 +21,9 @@ class Guard:
     allowed   nodes that are not from outside: those of the arguments
     """
 
-    def __init__(self, who: str, allowed: Iterable[Node | None] = ()) -> None:
+    def __init__(self, subject: str, allowed: Iterable[Node | None] = ()) -> None:
         now = _state.state()
-        self.who, self.allowed, self.start = who, set(allowed), number()
+        self.subject, self.allowed, self.start = subject, set(allowed), number()
         self.level, self.sweeps = now.level, now.accumulators
 
     def check(self, op: Any, parents: tuple[Node | None, ...]) -> bool:
@@ -45,14 +45,14 @@ class Guard:
 
     def _error(self, got: str) -> CaptureError:
         return CaptureError(
-            self.who, "tensors that it was given as arguments", f"{got}, at {user_line()}",
+            self.subject, "tensors that it was given as arguments", f"{got}, at {user_line()}",
             "pass it as an argument; or stop_gradient(x), where its derivative is not wanted",
         )
 
 
-def closed(who: str, function: Any, args: Iterable[Any], allowed: Iterable[Any] = ()) -> Any:
+def closed(subject: str, function: Any, args: Iterable[Any], allowed: Iterable[Any] = ()) -> Any:
     """The result of a function under a guard, and the guard."""
-    guard = Guard(who, allowed)
+    guard = Guard(subject, allowed)
     before = _state.change(closed=guard)
     try:
         return function(*args), guard

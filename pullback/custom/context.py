@@ -140,9 +140,9 @@ def _output(node: Any, index: int, data: Any) -> Node | None:
     return end_of(node, index, data)
 
 
-def _unsavable(value: Any, who: str) -> ArgumentTypeError:
+def _unsavable(value: Any, subject: str) -> ArgumentTypeError:
     return ArgumentTypeError(
-        who, "tensors or None", f"a {type(value).__name__}",
+        subject, "tensors or None", f"a {type(value).__name__}",
         "keep other things as attributes: ctx.limit = limit",
     )
 

@@ -35,15 +35,15 @@ def mapped_forward(cls: Any, args: tuple[Any, ...]) -> Any:
     Raises `RuleTypeError` for a class that cannot be mapped this way, and for what is no output
     with its axes.
     """
-    who = f"`{cls.__name__}` under vmap"
+    subject = f"`{cls.__name__}` under vmap"
     if cls.generate_vmap_rule:
         raise RuleTypeError(
-            who, "generate_vmap_rule = True, or a static method `vmap`", "both",
+            subject, "generate_vmap_rule = True, or a static method `vmap`", "both",
             "delete one of them",
         )
     if not cls._separate:
         raise RuleTypeError(
-            who, "a static method `setup_context`, beside `vmap`",
+            subject, "a static method `setup_context`, beside `vmap`",
             "one `forward` with `ctx`, which is not called for all examples",
             "write forward(*args) and setup_context(ctx, inputs, output)",
         )
@@ -70,17 +70,17 @@ def mapped_forward(cls: Any, args: tuple[Any, ...]) -> Any:
     return _hidden(*answer, tag, size, f"`{cls.__name__}.vmap`")
 
 
-def _hidden(out: Any, out_dims: Any, tag: int, size: int, who: str) -> Any:
+def _hidden(out: Any, out_dims: Any, tag: int, size: int, subject: str) -> Any:
     """The output with the axes in `out_dims` hidden."""
     flat, rebuild = flatten(out)
-    dims = spread_prefix(out_dims, out, who)
+    dims = spread_prefix(out_dims, out, subject)
     made = []
     for i, (value, axis) in enumerate(zip(flat, dims, strict=True)):
         if isinstance(value, Tensor) and axis is not None:
             rank = len(value.shape)
             if not -rank <= axis < rank or value.shape[axis] != size:
                 raise RuleTypeError(
-                    f"output {i} of {who}", f"an axis {axis} of the {size} examples",
+                    f"output {i} of {subject}", f"an axis {axis} of the {size} examples",
                     f"shape {value.shape}", "return (output, out_dims): None where there is none",
                 )
             value = OPS["hide_axis"](value, axis=axis % rank, tag=tag)

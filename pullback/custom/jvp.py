@@ -56,11 +56,13 @@ class CustomJvp(HandWritten):
         """
         if symbolic_zeros:
             raise ArgumentError(
-                f"defjvp of {self.who}", "symbolic_zeros=False: tangents are arrays, of zeros "
+                f"defjvp of {self.subject}", "symbolic_zeros=False: tangents are arrays, of zeros "
                 "for arguments that have none", "symbolic_zeros=True", "leave it out",
             )
         if not callable(rule):
-            raise RuleTypeError(f"defjvp of {self.who}", "a function", f"a {type(rule).__name__}")
+            raise RuleTypeError(
+                f"defjvp of {self.subject}", "a function", f"a {type(rule).__name__}"
+            )
         self._rule, self._terms = rule, None
         return rule
 
@@ -72,7 +74,7 @@ class CustomJvp(HandWritten):
         """
         if self._nondiff:
             raise ArgumentError(
-                f"defjvps of {self.who}", "a function without nondiff_argnums", "one with",
+                f"defjvps of {self.subject}", "a function without nondiff_argnums", "one with",
                 "use defjvp",
             )
         self._rule, self._terms = None, rules
@@ -81,12 +83,12 @@ class CustomJvp(HandWritten):
         """The value of a call that is differentiated."""
         if self._rule is None and self._terms is None:
             raise RuleError(
-                self.who, "its rule, as a derivative is wanted", "none",
+                self.subject, "its rule, as a derivative is wanted", "none",
                 f"call {self.name}.defjvp(rule)",
             )
         draws = Draws()
         with draws.record():
-            out, guard = closed(self.who, self.function, call.values(), call.own())
+            out, guard = closed(self.subject, self.function, call.values(), call.own())
         values, rebuild = outputs(out, call, guard)
         node = custom_node(self, tuple(call.nodes), _Kept(call, rebuild, draws), call.cls)
         return rebuild(attach(node, values, call.linked(), single=len(values) == 1))
@@ -172,7 +174,7 @@ class CustomJvp(HandWritten):
         rules = self._terms or ()
         if len(rules) != len(call.trees):
             raise RuleError(
-                f"defjvps of {self.who}", f"{len(call.trees)} rules, one for each argument",
+                f"defjvps of {self.subject}", f"{len(call.trees)} rules, one for each argument",
                 f"{len(rules)}", "give None for an argument whose derivative is zero",
             )
         ans = self(*primals)
@@ -189,13 +191,13 @@ class CustomJvp(HandWritten):
             total = part if total is None else mapped(_sum, total, part)
         return total, next((r for r in rules if r is not None), self.function)
 
-    def _checked(self, tangent: Any, rebuild: Rebuild, node: Any, who: str) -> list[Any]:
+    def _checked(self, tangent: Any, rebuild: Rebuild, node: Any, subject: str) -> list[Any]:
         spaces = [(node.shape, node.dtype)] if node.dtype is not None else node.spaces
         tree = rebuild(list(range(len(spaces))))
-        flat = fitted(tangent, tree, f"tangent returned by {who}", "the value")
+        flat = fitted(tangent, tree, f"tangent returned by {subject}", "the value")
         there = [t for t, i in zip(flat, leaves(tree), strict=True) if i is not None]
         return [
-            None if t is None else tangent_of(as_tensor(t, node.cls), space, i, who)
+            None if t is None else tangent_of(as_tensor(t, node.cls), space, i, subject)
             for i, (t, space) in enumerate(zip(there, spaces, strict=True))
         ]
 

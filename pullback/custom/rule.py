@@ -130,7 +130,7 @@ def as_tensor(value: Any, cls: type) -> Any:
     )
 
 
-def tangent_of(t: Any, space: tuple[Any, Any], index: int, who: str) -> Any:
+def tangent_of(t: Any, space: tuple[Any, Any], index: int, subject: str) -> Any:
     """A tangent that a hand-written rule returned, in the space of its output; None stays None.
 
     Raises `RuleError` when it is not in that space, `RuleTypeError` for what is no tensor.
@@ -140,13 +140,13 @@ def tangent_of(t: Any, space: tuple[Any, Any], index: int, who: str) -> Any:
         return None
     if not isinstance(t, Tensor):
         raise RuleTypeError(
-            f"tangent {index} returned by {who}", "a tensor, or None for no tangent",
+            f"tangent {index} returned by {subject}", "a tensor, or None for no tangent",
             f"{t!r} (a {type(t).__name__})", "return zeros_like(y) where the tangent is zero",
         )
     wrong = complex_dtypes[t.dtype] and not complex_dtypes[dtype]
     if t.shape != tuple(shape) or wrong:
         raise RuleError(
-            f"tangent {index} returned by {who}", f"the output's shape {tuple(shape)}, {dtype}",
+            f"tangent {index} returned by {subject}", f"the output's shape {tuple(shape)}, {dtype}",
             f"shape {t.shape}, {t.dtype}",
         )
     return into(t, Space(shape, dtype))

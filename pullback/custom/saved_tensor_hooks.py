@@ -56,7 +56,7 @@ class Packing:
             node.saved, node.op = rest, PackedOp(node.op)
 
 
-def unpacked(entry: Packed, who: str) -> Any:
+def unpacked(entry: Packed, subject: str) -> Any:
     """The array that the unpack hook gives back.
 
     Raises `ArgumentTypeError` for what is no tensor, `RuleError` for another shape or dtype.
@@ -68,12 +68,12 @@ def unpacked(entry: Packed, who: str) -> Any:
         _state.restore(before)
     if not isinstance(found, Tensor):
         raise ArgumentTypeError(
-            f"unpack hook for {who}", "a tensor: the output is expected to be a Tensor",
+            f"unpack hook for {subject}", "a tensor: the output is expected to be a Tensor",
             f"a {type(found).__name__}",
         )
     if found._data.shape != entry.shape or found._data.dtype != entry.dtype:
         raise RuleError(
-            f"unpack hook for {who}", f"shape {tuple(entry.shape)}, {entry.dtype}, as packed",
+            f"unpack hook for {subject}", f"shape {tuple(entry.shape)}, {entry.dtype}, as packed",
             f"shape {found.shape}, {found.dtype}",
         )
     return found._data

@@ -69,13 +69,16 @@ class CustomVjp(HandWritten):
         """
         if symbolic_zeros:
             raise ArgumentError(
-                f"defvjp of {self.who}", "symbolic_zeros=False: cotangents are arrays, of zeros "
-                "for outputs that are not used", "symbolic_zeros=True", "leave it out",
+                f"defvjp of {self.subject}",
+                "symbolic_zeros=False: cotangents are arrays, of zeros "
+                "for outputs that are not used",
+                "symbolic_zeros=True",
+                "leave it out",
             )
         for rule in (fwd, bwd):
             if not callable(rule):
                 raise RuleTypeError(
-                    f"defvjp of {self.who}", "two functions, fwd and bwd",
+                    f"defvjp of {self.subject}", "two functions, fwd and bwd",
                     f"a {type(rule).__name__}",
                 )
         self._fwd, self._bwd = fwd, bwd
@@ -84,7 +87,7 @@ class CustomVjp(HandWritten):
         """The value of a call that is differentiated, by `fwd`, which is not recorded."""
         if self._fwd is None:
             raise RuleError(
-                self.who, "its rules, as a derivative is wanted", "none",
+                self.subject, "its rules, as a derivative is wanted", "none",
                 f"call {self.name}.defvjp(fwd, bwd)",
             )
         kept = Residuals(call)
@@ -107,12 +110,12 @@ class CustomVjp(HandWritten):
         """The outputs of `fwd`, the function that puts others in their place, the residuals."""
         assert self._fwd is not None
         answer, guard = closed(
-            self.who, self._fwd, call.values(linked=linked),
+            self.subject, self._fwd, call.values(linked=linked),
             call.nodes if linked else call.own(),
         )
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise RuleTypeError(
-                f"fwd `{getattr(self._fwd, '__name__', self._fwd)}` of {self.who}",
+                f"fwd `{getattr(self._fwd, '__name__', self._fwd)}` of {self.subject}",
                 "the value and the residuals: (out, res)", f"a {type(answer).__name__}",
                 "return out, res",
             )
@@ -153,18 +156,20 @@ class CustomVjp(HandWritten):
 
     def _gradients(self, answer: Any, call: Call, node: Node) -> list[Any]:
         """What `bwd` returned, in a row: one for each leaf, checked."""
-        who = f"bwd {rule_name(self._bwd, node)}"
+        subject = f"bwd {rule_name(self._bwd, node)}"
         count = len(call.trees)
         if not isinstance(answer, (tuple, list)) or len(answer) != count:
             got = f"{len(answer)}" if isinstance(answer, (tuple, list)) else type(answer).__name__
             raise RuleError(
-                who, f"a tuple of {count} gradients, one for each argument (None for zero)", got,
+                subject,
+                f"a tuple of {count} gradients, one for each argument (None for zero)",
+                got,
                 "return (gradient,)" if count == 1 else f"return a tuple of {count}",
             )
         flat: list[Any] = []
         for entry, (place, at, n, rebuild) in zip(answer, call.trees, strict=True):
             whose = f"argument {self.argument(place)}"
-            mine = f"gradient of {whose} returned by {who}"
+            mine = f"gradient of {whose} returned by {subject}"
             parents = node.parents[at : at + n]
             if all(p is None for p in parents):
                 flat.extend([None] * n)
@@ -177,17 +182,17 @@ class CustomVjp(HandWritten):
         return flat
 
 
-def _checked(entry: Any, parent: Node | None, leaf: Any, who: str) -> Any:
+def _checked(entry: Any, parent: Node | None, leaf: Any, subject: str) -> Any:
     """A gradient of its argument's shape, as a tensor or array; None where none is wanted."""
     if entry is None or parent is None:
         return None
     if isinstance(entry, SCALARS):
         entry = OPS["add"](zeros_like_leaf(leaf), entry) if leaf.shape == () else Tensor(entry)
     elif not isinstance(entry, Tensor) and not is_array(entry):
-        raise RuleTypeError(who, "a tensor, or None for zero", f"a {type(entry).__name__}")
+        raise RuleTypeError(subject, "a tensor, or None for zero", f"a {type(entry).__name__}")
     if tuple(entry.shape) != tuple(parent.shape):
         raise RuleError(
-            who, f"the argument's shape {tuple(parent.shape)}", f"shape {tuple(entry.shape)}"
+            subject, f"the argument's shape {tuple(parent.shape)}", f"shape {tuple(entry.shape)}"
         )
     return entry
 

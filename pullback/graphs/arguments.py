@@ -120,23 +120,23 @@ class Slots:
         Raises `ArgumentTypeError` for other arguments than those of the function, and for another
         value of one that is no tensor: that value is in the graph.
         """
-        who = f"call of the graph of `{self.owner.name}`"
+        subject = f"call of the graph of `{self.owner.name}`"
         try:
             flat = self.tree.flatten_up_to(self._bound(args, keywords))
         except (TypeError, ValueError) as error:
             raise ArgumentTypeError(
-                who, f"arguments as it was traced for, ({', '.join(self.example.arguments)})",
+                subject, f"arguments as it was traced for, ({', '.join(self.example.arguments)})",
                 str(error).splitlines()[0], "call the function itself, which traces anew",
             ) from None
         found: list[Any] = []
         for place, (value, traced) in enumerate(zip(flat, self.flat, strict=True)):
             if value is MISSING:
-                raise ArgumentTypeError(who, f"{len(self.places)} tensors", "fewer")
+                raise ArgumentTypeError(subject, f"{len(self.places)} tensors", "fewer")
             if traced is MISSING:
                 found.append(self.owner.tensor_of(value, specs[len(found)][1]))
             elif _constant_key(value) != _constant_key(traced):
                 raise ArgumentTypeError(
-                    who, f"{traced!r} as argument {place}, as it was traced for", f"{value!r}",
+                    subject, f"{traced!r} as argument {place}, as it was traced for", f"{value!r}",
                     "call the function itself, which traces anew",
                 )
         return found

@@ -98,14 +98,14 @@ def _unconnected(value: Any) -> bool:
     return bool(value == "zero")
 
 
-def _tensors(value: Any, who: str) -> list[Any]:
+def _tensors(value: Any, subject: str) -> list[Any]:
     if value is None:
         return []
     values = list(value) if isinstance(value, (list, tuple)) else [value]
     for v in values:
         if not isinstance(v, Tensor):
             raise ArgumentTypeError(
-                f"argument `{who}` of gradients", "tensors of a graph", f"a {type(v).__name__}"
+                f"argument `{subject}` of gradients", "tensors of a graph", f"a {type(v).__name__}"
             )
     return values
 

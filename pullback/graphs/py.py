@@ -161,10 +161,10 @@ def py_function(
 py_function.op = PY_FUNCTION  # type: ignore[attr-defined]
 
 
-def _asked(who: str, func: Any, inp: Any, wanted: Any) -> tuple[list[Any], bool, Any]:
+def _asked(subject: str, func: Any, inp: Any, wanted: Any) -> tuple[list[Any], bool, Any]:
     """The tensors passed to a function, whether it returns one value, and the dtypes."""
     if not callable(func):
-        raise ArgumentTypeError(f"argument `func` of {who}", "a function",
+        raise ArgumentTypeError(f"argument `func` of {subject}", "a function",
                                 f"a {type(func).__name__}")
     values = list(inp) if isinstance(inp, (list, tuple)) else [inp]
     single = not isinstance(wanted, (list, tuple)) and wanted is not None

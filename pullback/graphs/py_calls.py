@@ -34,7 +34,7 @@ class Call(NamedTuple):
 
     function: Callable[..., Any]
     dtypes: tuple[Any, ...]
-    who: str
+    subject: str
     cls: type = Tensor
 
     def __call__(self, *args: Any) -> list[Any]:
@@ -51,7 +51,7 @@ class Call(NamedTuple):
             return []
         if len(values) != count:
             name = getattr(self.function, "__name__", "function")
-            raise ArgumentError(f"what `{name}` of {self.who} returns",
+            raise ArgumentError(f"what `{name}` of {self.subject} returns",
                                 f"{count} values, as its Tout says", f"{len(values)}")
         return values
 

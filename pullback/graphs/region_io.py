@@ -94,7 +94,7 @@ def same_nesting(wanted: Any, answer: Any, name: str) -> None:
         )
 
 
-def as_tensor(graph: Any, value: Any, who: str) -> Any:
+def as_tensor(graph: Any, value: Any, subject: str) -> Any:
     """A value as a tensor of a graph."""
     data = raw(value)
     if data.__class__ is Symbol:
@@ -103,7 +103,9 @@ def as_tensor(graph: Any, value: Any, who: str) -> Any:
     if data.__class__ in SCALARS:
         data = adapters[float].asarray(data)
     if not hasattr(data, "dtype"):
-        raise ArgumentTypeError(who, "a tensor, an array or a number", f"a {type(value).__name__}")
+        raise ArgumentTypeError(
+            subject, "a tensor, an array or a number", f"a {type(value).__name__}"
+        )
     node = value._node if isinstance(value, Tensor) else None
     return wrap(graph.tensor_class, graph.own(data), node)
 

@@ -137,18 +137,18 @@ class Session:
             found = self._programs[key] = Program(elements, feeds, own=len(elements))
         return found
 
-    def _element(self, value: Any, who: str) -> Any:
+    def _element(self, value: Any, subject: str) -> Any:
         """The symbol or operation that something stands for."""
         found = self.graph.as_graph_element(value)
         data = raw(found)
         if data.__class__ is Symbol or isinstance(data, Operation):
             owner = data.graph if isinstance(data, Operation) else data.operation.graph
             if owner is not self.graph:
-                raise GraphError(f"`{who}` of Session.run", "what this session's graph has",
+                raise GraphError(f"`{subject}` of Session.run", "what this session's graph has",
                                  f"{data.name!r} of another graph")
             return data
         raise ArgumentTypeError(
-            f"`{who}` of Session.run", "tensors, variables, operations or names",
+            f"`{subject}` of Session.run", "tensors, variables, operations or names",
             f"{value!r} (a {type(value).__name__})",
         )
 

@@ -86,7 +86,7 @@ def shape_of(x: Any) -> tuple[int | None, ...]:
     return tuple(x.shape) if x.__class__ is Symbol else ()
 
 
-def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
+def axes_of(axis: Any, rank: int, subject: str) -> tuple[int, ...]:
     """Axes as non-negative numbers; None means all axes.
 
     Raises `PositionError` for an axis out of range, `ArgumentError` for a repeated one.
@@ -95,11 +95,11 @@ def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
     for a in axes:
         if not -rank <= a < rank:
             raise PositionError(
-                f"argument `axis` of `{who}`", f"an axis in [-{rank}, {rank})", str(a)
+                f"argument `axis` of `{subject}`", f"an axis in [-{rank}, {rank})", str(a)
             )
     found = tuple([a % rank for a in axes])
     if len(set(found)) != len(found):
-        raise ArgumentError(f"argument `axis` of `{who}`", "each axis once", str(axis))
+        raise ArgumentError(f"argument `axis` of `{subject}`", "each axis once", str(axis))
     return found
 
 
@@ -110,7 +110,7 @@ def is_plain(value: Any) -> bool:
 
 
 def broadcast(
-    given: Sequence[tuple[int | None, ...]], who: str = "broadcasting"
+    given: Sequence[tuple[int | None, ...]], subject: str = "broadcasting"
 ) -> tuple[int | None, ...]:
     """The shape that shapes with unknown lengths broadcast to.
 
@@ -124,32 +124,32 @@ def broadcast(
         lengths = {s[axis] for s in given if len(s) >= -axis} - {1}
         known = lengths - {None}
         if len(known) > 1:
-            raise unfit(who, "shapes that broadcast", given)
+            raise unfit(subject, "shapes that broadcast", given)
         found.append(known.pop() if known else None if lengths else 1)
     return tuple(found)
 
 
-def merged(given: Sequence[Any], who: str) -> tuple[int | None, ...]:
+def merged(given: Sequence[Any], subject: str) -> tuple[int | None, ...]:
     """All that is known of shapes that must be equal.
 
     Raises `ShapeError` where they cannot be.
     """
     if not all(may_be(a, b) for i, a in enumerate(given) for b in given[:i]):
-        raise unfit(who, "equal shapes", given)
+        raise unfit(subject, "equal shapes", given)
     return tuple([next((n for n in c if n is not None), None) for c in zip(*given, strict=True)])
 
 
-def unfit(who: str, expected: str, given: Sequence[Any]) -> ShapeError:
+def unfit(subject: str, expected: str, given: Sequence[Any]) -> ShapeError:
     """The error for shapes that do not fit each other."""
-    return ShapeError(f"`{who}`", expected, " and ".join(str(list(s)) for s in given))
+    return ShapeError(f"`{subject}`", expected, " and ".join(str(list(s)) for s in given))
 
 
 def changed(
-    x: Symbol, axis: int, length: Callable[[int], int | None], who: str
+    x: Symbol, axis: int, length: Callable[[int], int | None], subject: str
 ) -> tuple[int | None, ...]:
     """The shape of a symbol with a function of the length on one axis, if that is known."""
     own = list(x.shape)
-    (axis,) = axes_of(axis, len(own), who)
+    (axis,) = axes_of(axis, len(own), subject)
     own[axis] = None if own[axis] is None else length(own[axis])
     return tuple(own)
 
@@ -164,16 +164,16 @@ def size_of(shape: Any) -> int | None:
 # The same shape -----------------------------------------------------------------------------
 
 
-def same(who: str, x: Any, /, *args: Any, axis: Any = None, **attrs: Any) -> Any:
+def same(subject: str, x: Any, /, *args: Any, axis: Any = None, **attrs: Any) -> Any:
     """The shape of the first argument."""
     if axis is not None and is_plain(axis) and not is_any(x):
-        axes_of(axis, len(x.shape), who)
+        axes_of(axis, len(x.shape), subject)
     return x.shape if x.__class__ is Symbol else ()
 
 
-def second(who: str, x: Any, y: Any, /, *args: Any, **attrs: Any) -> Any:
+def second(subject: str, x: Any, y: Any, /, *args: Any, **attrs: Any) -> Any:
     """The shape of the second argument."""
-    return same(who, y)
+    return same(subject, y)
 
 
 rule("to_device", "clip_gradient", "put_view", "flip", "roll", "sort", rankless=True,
@@ -191,7 +191,7 @@ rule("max_pool_scatter", rankless=True, same_dtype=True)(second)
 @rule("sum", "mean", "max", "min", "prod", "var", "std", "all", "any", "count_nonzero",
       "logsumexp", "argmax", "argmin", "vector_norm", rankless=True)
 def reduced(
-    who: str, x: Symbol, /, *, axis: Any = None, keepdims: bool = False, **attrs: Any
+    subject: str, x: Symbol, /, *, axis: Any = None, keepdims: bool = False, **attrs: Any
 ) -> Any:
     """The shape without the axes, or with length 1 on them."""
     if not is_plain(axis):
@@ -199,7 +199,7 @@ def reduced(
     if is_any(x):
         return () if axis is None and not keepdims else None
     own = tuple(x.shape)
-    gone = axes_of(axis, len(own), who)
+    gone = axes_of(axis, len(own), subject)
     if keepdims:
         return tuple([1 if i in gone else n for i, n in enumerate(own)])
     return tuple([n for i, n in enumerate(own) if i not in gone])
@@ -207,23 +207,23 @@ def reduced(
 
 @rule("cumulative_sum", "cumulative_prod", rankless=True)
 def cumulative(
-    who: str, x: Symbol, /, *, axis: Any = None, include_initial: bool = False, **attrs: Any
+    subject: str, x: Symbol, /, *, axis: Any = None, include_initial: bool = False, **attrs: Any
 ) -> Any:
     """The argument's shape; one longer with the initial value."""
     if is_any(x):
         return None if include_initial else x.shape
     if axis is None and len(x.shape) != 1:
         raise UndecidedError
-    longer = changed(x, axis or 0, lambda n: n + 1, who)
+    longer = changed(x, axis or 0, lambda n: n + 1, subject)
     return longer if include_initial else x.shape
 
 
 @rule("cross_entropy", rankless=True, like=("mean", 1))
 def cross_entropy(
-    who: str, x: Symbol, t: Any, /, *, axis: int, reduction: str, **attrs: Any
+    subject: str, x: Symbol, t: Any, /, *, axis: int, reduction: str, **attrs: Any
 ) -> Any:
     """A number, or the shape without the axis of the classes."""
-    less = reduced(who, x, axis=axis)
+    less = reduced(subject, x, axis=axis)
     fits = less if is_integer(t.dtype) else x.shape
     if not is_any(x, t) and not may_be(tuple(fits), tuple(t.shape)):
         raise UndecidedError
@@ -234,13 +234,13 @@ def cross_entropy(
 
 
 @rule("shape", rankless=True)
-def shape(who: str, x: Any, /) -> Any:
+def shape(subject: str, x: Any, /) -> Any:
     """A vector with one entry per axis."""
     return (None,) if is_any(x) else (len(shape_of(x)),)
 
 
 @rule("scatter", "scatter_view", rankless=True, same_dtype=True)
-def requested(who: str, x: Any, /, *, shape: Any, **attrs: Any) -> Any:
+def requested(subject: str, x: Any, /, *, shape: Any, **attrs: Any) -> Any:
     """The shape that an attribute asks for."""
     if shape.__class__ is Symbol:
         if shape.operation.value is None:
@@ -268,9 +268,9 @@ def _length(n: Any) -> int | None:
 
 
 @rule("reshape", rankless=True, same_dtype=True)
-def reshape(who: str, x: Symbol, /, *, shape: Any, **attrs: Any) -> Any:
+def reshape(subject: str, x: Symbol, /, *, shape: Any, **attrs: Any) -> Any:
     """The requested shape, with the length for its -1 where it is known."""
-    wanted = requested(who, x, shape=shape)
+    wanted = requested(subject, x, shape=shape)
     if wanted is None or isinstance(wanted, OpenShape):
         return wanted
     total = size_of(x.shape)
@@ -280,53 +280,59 @@ def reshape(who: str, x: Symbol, /, *, shape: Any, **attrs: Any) -> Any:
     if wanted.count(-1) == 1 and rest and total % rest == 0:
         return tuple([total // rest if n == -1 else n for n in wanted])
     if -1 in wanted or rest != total:
-        raise ShapeError(f"`{who}`", f"{total} entries, as of {list(x.shape)}", f"{list(wanted)}")
+        raise ShapeError(
+            f"`{subject}`", f"{total} entries, as of {list(x.shape)}", f"{list(wanted)}"
+        )
     return wanted
 
 
 @rule("broadcast_to", rankless=True, same_dtype=True)
-def broadcast_to(who: str, x: Any, /, *, shape: Any, **attrs: Any) -> Any:
+def broadcast_to(subject: str, x: Any, /, *, shape: Any, **attrs: Any) -> Any:
     """The requested shape, if the argument broadcasts to it."""
-    wanted = requested(who, x, shape=shape)
+    wanted = requested(subject, x, shape=shape)
     if wanted is None or is_any(x) or wanted.__class__ is AnyShape:
         return wanted
     own, whole = shape_of(x), tuple(wanted)
     pairs = zip(reversed(own), reversed(whole), strict=False)
     if len(own) > len(whole) or any(n not in (m, 1, None) and m is not None for n, m in pairs):
-        raise ShapeError(f"`{who}`", f"a shape that broadcasts to {list(whole)}", f"{list(own)}")
+        raise ShapeError(
+            f"`{subject}`", f"a shape that broadcasts to {list(whole)}", f"{list(own)}"
+        )
     return wanted
 
 
 @rule("expand_dims", same_dtype=True)
-def expand_dims(who: str, x: Symbol, /, *, axis: Any) -> Any:
+def expand_dims(subject: str, x: Symbol, /, *, axis: Any) -> Any:
     """Length 1 at the new axes."""
     rank = len(x.shape) + (1 if isinstance(axis, int) else len(axis))
-    new = axes_of(axis, rank, who)
+    new = axes_of(axis, rank, subject)
     own = iter(x.shape)
     return tuple([1 if i in new else next(own) for i in range(rank)])
 
 
 @rule("squeeze", same_dtype=True)
-def squeeze(who: str, x: Symbol, /, *, axis: Any) -> Any:
+def squeeze(subject: str, x: Symbol, /, *, axis: Any) -> Any:
     """The shape without axes, whose lengths must be 1."""
-    gone = axes_of(axis, len(x.shape), who)
+    gone = axes_of(axis, len(x.shape), subject)
     if any(x.shape[a] not in (1, None) for a in gone):
-        raise ShapeError(f"`{who}`", "axes of length 1", f"axis {axis} of shape {list(x.shape)}")
+        raise ShapeError(
+            f"`{subject}`", "axes of length 1", f"axis {axis} of shape {list(x.shape)}"
+        )
     return tuple([n for i, n in enumerate(x.shape) if i not in gone])
 
 
 @rule("permute_dims", rankless=True, same_dtype=True)
-def permute_dims(who: str, x: Symbol, /, *, axes: Any) -> Any:
+def permute_dims(subject: str, x: Symbol, /, *, axes: Any) -> Any:
     """The lengths in another order."""
     own = (None,) * len(axes) if is_any(x) else tuple(x.shape)
-    order = axes_of(tuple(axes), len(own), who)
+    order = axes_of(tuple(axes), len(own), subject)
     if len(order) != len(own):
-        raise ShapeError(f"`{who}`", f"each of {len(own)} axes once", f"{tuple(axes)}")
+        raise ShapeError(f"`{subject}`", f"each of {len(own)} axes once", f"{tuple(axes)}")
     return tuple([own[a] for a in order])
 
 
 @rule("tile", same_dtype=True)
-def tile(who: str, x: Symbol, /, *, repetitions: Any) -> Any:
+def tile(subject: str, x: Symbol, /, *, repetitions: Any) -> Any:
     """Each length times its repetitions, both padded with 1 in front."""
     rank = max(len(x.shape), len(repetitions))
     own, times = ((*(1,) * (rank - len(s)), *s) for s in (x.shape, repetitions))
@@ -334,37 +340,37 @@ def tile(who: str, x: Symbol, /, *, repetitions: Any) -> Any:
 
 
 @rule("repeat", rankless=True, same_dtype=True)
-def repeat(who: str, x: Symbol, /, *, repeats: int, axis: Any = None) -> Any:
+def repeat(subject: str, x: Symbol, /, *, repeats: int, axis: Any = None) -> Any:
     """One length times the repeats; a vector where no axis is named."""
     if axis is None:
         total = size_of(x.shape)
         return (None if total is None else total * repeats,)
-    return None if is_any(x) else changed(x, axis, lambda n: n * repeats, who)
+    return None if is_any(x) else changed(x, axis, lambda n: n * repeats, subject)
 
 
 @rule("pad", rankless=True, same_dtype=True)
-def pad(who: str, x: Symbol, /, *, widths: Any, **attrs: Any) -> Any:
+def pad(subject: str, x: Symbol, /, *, widths: Any, **attrs: Any) -> Any:
     """Each length plus its padding."""
     own = (None,) * len(widths) if is_any(x) else x.shape
     return tuple([None if n is None else n + sum(w) for n, w in zip(own, widths, strict=True)])
 
 
 @rule("concat", rankless=True)
-def concat(who: str, /, *arrays: Any, axis: int, **attrs: Any) -> Any:
+def concat(subject: str, /, *arrays: Any, axis: int, **attrs: Any) -> Any:
     """The sum of the lengths along an axis."""
     known = [shape_of(a) for a in arrays if not is_any(a)]
     if not known:
         return None
     lengths = [s[axis] for s in known]
     whole = None if None in lengths or len(known) < len(arrays) else sum(lengths)  # type: ignore[arg-type]
-    return merged([(*s[:axis], whole, *s[axis + 1 :]) for s in known], who)
+    return merged([(*s[:axis], whole, *s[axis + 1 :]) for s in known], subject)
 
 
 @rule("stack", rankless=True)
-def stack(who: str, /, *arrays: Any, axis: int) -> Any:
+def stack(subject: str, /, *arrays: Any, axis: int) -> Any:
     """A new axis with one entry per array."""
     known = [shape_of(a) for a in arrays if not is_any(a)]
     if not known:
         return None
-    own = merged(known, who)
+    own = merged(known, subject)
     return (*own[:axis], len(arrays), *own[axis:])

@@ -27,7 +27,7 @@ def signature(text: str) -> Callable[..., Any]:
         for side in text.split("->")
     )
 
-    def shape(who: str, /, *arrays: Any, **attrs: Any) -> Any:
+    def shape(subject: str, /, *arrays: Any, **attrs: Any) -> Any:
         lengths: dict[str, int | None] = {}
         stacks = []
         for names, x in zip(takes, arrays, strict=False):
@@ -42,9 +42,9 @@ def signature(text: str) -> Callable[..., Any]:
                 known = lengths.get(name)
                 if None not in (known, length) and known != length:
                     shapes = [shape_of(a) for a in arrays]
-                    raise unfit(who, f"dimensions that fit, as in {text}", shapes)
+                    raise unfit(subject, f"dimensions that fit, as in {text}", shapes)
                 lengths[name] = length if known is None else known
-        stack = broadcast(stacks, who)
+        stack = broadcast(stacks, subject)
         sides = (lengths.get("m"), lengths.get("n"))
         lengths["k"] = None if None in sides else min(sides)  # type: ignore[type-var]
         found = [
@@ -60,7 +60,7 @@ def signature(text: str) -> Callable[..., Any]:
 def _chosen(attribute: str, signatures: Mapping[Any, str]) -> Callable[..., Any]:
     """A rule whose signature depends on an attribute."""
     rules = {value: signature(text) for value, text in signatures.items()}
-    return lambda who, *arrays, **attrs: rules[attrs[attribute]](who, *arrays)
+    return lambda subject, *arrays, **attrs: rules[attrs[attribute]](subject, *arrays)
 
 
 rule("tril", "triu", same_dtype=True)(signature("(m,n)->(m,n)"))
@@ -88,21 +88,21 @@ rule("matrix_rank", trial={"rtol": 0.5})(signature("(n)->()"))
 
 
 @rule("vecdot")
-def vecdot(who: str, x1: Any, x2: Any, /, *, axis: int) -> Any:
+def vecdot(subject: str, x1: Any, x2: Any, /, *, axis: int) -> Any:
     """The broadcast shape without the axis."""
-    both = list(broadcast([shape_of(x1), shape_of(x2)], who))
+    both = list(broadcast([shape_of(x1), shape_of(x2)], subject))
     del both[axis]
     return tuple(both)
 
 
 @rule("cross")
-def cross(who: str, x1: Any, x2: Any, /, **attrs: Any) -> Any:
+def cross(subject: str, x1: Any, x2: Any, /, **attrs: Any) -> Any:
     """The broadcast shape."""
-    return broadcast([shape_of(x1), shape_of(x2)], who)
+    return broadcast([shape_of(x1), shape_of(x2)], subject)
 
 
 @rule("einsum", rankless=True)
-def einsum(who: str, /, *operands: Symbol, subscripts: str) -> Any:
+def einsum(subject: str, /, *operands: Symbol, subscripts: str) -> Any:
     """The length of each letter of the result."""
     before, _, out = subscripts.partition("->")
     known: dict[str, int | None] = {}
@@ -115,13 +115,13 @@ def einsum(who: str, /, *operands: Symbol, subscripts: str) -> Any:
 
 
 @rule("rfftn")
-def rfftn(who: str, x: Symbol, /, *, axes: Any, **attrs: Any) -> Any:
+def rfftn(subject: str, x: Symbol, /, *, axes: Any, **attrs: Any) -> Any:
     """Half of the last transformed axis, and one more."""
-    return changed(x, axes[-1], lambda n: n // 2 + 1, who)
+    return changed(x, axes[-1], lambda n: n // 2 + 1, subject)
 
 
 @rule("irfftn", trial={"n": 2})
-def irfftn(who: str, x: Symbol, /, *, n: Any, axes: Any, **attrs: Any) -> Any:
+def irfftn(subject: str, x: Symbol, /, *, n: Any, axes: Any, **attrs: Any) -> Any:
     """n on the last transformed axis."""
     own = list(x.shape)
     own[axes[-1]] = n if isinstance(n, int) else None

@@ -23,7 +23,7 @@ PLACEHOLDER = Kind("placeholder", lambda name: _unfed(name))
 PLACEHOLDER_WITH_DEFAULT = Kind("placeholder_with_default", lambda value: value)
 
 
-def building(who: str) -> Any:
+def building(subject: str) -> Any:
     """The graph that is being built in this thread.
 
     Raises `GraphError` where there is none.
@@ -31,7 +31,7 @@ def building(who: str) -> Any:
     graph = current_graph()
     if graph is None:
         raise GraphError(
-            who, "a graph to add it to", "none", "put it inside `with graph.as_default():`"
+            subject, "a graph to add it to", "none", "put it inside `with graph.as_default():`"
         )
     return graph
 

@@ -62,7 +62,7 @@ def kind_of(args: Sequence[Any], attrs: Any) -> type:
     return numpy.ndarray if kind is None else kind
 
 
-def elementwise_shape(args: Sequence[Any], who: str = "broadcasting") -> Any:
+def elementwise_shape(args: Sequence[Any], subject: str = "broadcasting") -> Any:
     """The shape that symbols and numbers broadcast to.
 
     It is an argument's own `OpenShape` where the other arguments cannot change it.
@@ -72,14 +72,14 @@ def elementwise_shape(args: Sequence[Any], who: str = "broadcasting") -> Any:
     if len(shapes) == 1 or (len(shapes) == 2 and first == shapes[1]):
         return first
     if not any(isinstance(s, OpenShape) for s in shapes):
-        return broadcast(shapes, who)
+        return broadcast(shapes, subject)
     shapes = [s for s in shapes if isinstance(s, AnyShape) or tuple(s)]
     first = shapes[0]
     if all(s is first or s == first for s in shapes):
         return first
     if any(isinstance(s, AnyShape) for s in shapes):
         return None
-    found = broadcast([tuple(s) for s in shapes], who)
+    found = broadcast([tuple(s) for s in shapes], subject)
     opened = [s for s in shapes if isinstance(s, OpenShape)]
     if all(s == opened[0] for s in opened) and tuple(opened[0]) == found:
         return opened[0]

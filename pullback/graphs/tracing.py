@@ -208,17 +208,17 @@ def start_of(symbol: Symbol) -> Any:
 class Random(Kind):
     """Random numbers, drawn whenever the graph runs."""
 
-    def __init__(self, draw: Callable[[tuple[int, ...]], Any], who: str) -> None:
+    def __init__(self, draw: Callable[[tuple[int, ...]], Any], subject: str) -> None:
         super().__init__("random")
-        self.draw, self.who = draw, who
+        self.draw, self.subject = draw, subject
 
     def kernel(self, shape: Any) -> Any:
         """Other numbers with every call."""
-        return drawn(self.draw, tuple(int(n) for n in shape), self.who)
+        return drawn(self.draw, tuple(int(n) for n in shape), self.subject)
 
 
 def random(
-    draw: Callable[[tuple[int, ...]], Any], shape: Sequence[Any], who: str, dtype: Any
+    draw: Callable[[tuple[int, ...]], Any], shape: Sequence[Any], subject: str, dtype: Any
 ) -> Symbol:
     """The symbol of random numbers of a shape."""
     opened = isinstance(shape, OpenShape)
@@ -227,7 +227,7 @@ def random(
     )
     graph = current_graph()
     made = graph.source(
-        Random(draw, who), static, dtype, {"shape": shape if opened else tuple(shape)}
+        Random(draw, subject), static, dtype, {"shape": shape if opened else tuple(shape)}
     )
     return made._data
 

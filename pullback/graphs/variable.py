@@ -257,9 +257,9 @@ class GraphVariable(Symbolic, Tensor):
 
     def _check(self, symbol: Symbol) -> None:
         """Raise for a symbol that cannot be assigned."""
-        who = f"assignment to variable {self.name!r}"
+        subject = f"assignment to variable {self.name!r}"
         if symbol.dtype != self.cell.space[1]:
-            raise ArgumentError(who, f"dtype {self.cell.space[1]}", f"dtype {symbol.dtype}",
+            raise ArgumentError(subject, f"dtype {self.cell.space[1]}", f"dtype {symbol.dtype}",
                                 "cast it first")
         shape = self.cell.space[0]
         if shape is None or type(symbol.shape).__name__ == "AnyShape":
@@ -268,7 +268,7 @@ class GraphVariable(Symbolic, Tensor):
         if len(given) != len(shape) or any(
             n is not None and m is not None and n != m for n, m in zip(shape, given, strict=True)
         ):
-            raise ShapeError(who, f"shape {list(shape)}", f"shape {list(given)}")
+            raise ShapeError(subject, f"shape {list(shape)}", f"shape {list(given)}")
 
     def load(self, value: Any, session: Any = None) -> None:
         """Put an array in place, in a session, the default one if none is given."""

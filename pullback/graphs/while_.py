@@ -155,18 +155,18 @@ class _While:
 
     def _carried(self, region: Region, i: int, value: Any) -> Any:
         """What a loop variable becomes, checked."""
-        who = f"loop variable {i} of `{self.name}`"
+        subject = f"loop variable {i} of `{self.name}`"
         start = raw(self.starts[i])
         if value is None:
-            raise ArgumentTypeError(who, "a tensor from the body", "None")
+            raise ArgumentTypeError(subject, "a tensor from the body", "None")
         out = inside(region, value, start.dtype)
         if out.dtype != start.dtype:
-            raise DtypeError(who, f"dtype {start.dtype}, as it begins",
+            raise DtypeError(subject, f"dtype {start.dtype}, as it begins",
                              f"dtype {out.dtype} after a turn", "cast one of them")
         shape, after = plain(self.shapes[i]), plain(raw(out).shape)
         if not fits(after, shape):
             raise ShapeError(
-                who, f"shape {shape} in every turn", f"shape {after} after a turn",
+                subject, f"shape {shape} in every turn", f"shape {after} after a turn",
                 "say with shape_invariants, or set_shape, which lengths change",
             )
         return out

@@ -144,7 +144,7 @@ def _looped(
 
 
 def drawn(
-    draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...], who: str,
+    draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...], subject: str,
     dtype: Any = "float64",
 ) -> Any:
     """Random numbers of a shape from `draw(shape)`: inside vmap, others for each example.
@@ -152,11 +152,11 @@ def drawn(
     While a graph is built, the symbol of numbers that are drawn when it runs.
     """
     if symbols.current_graph() is not None:
-        return symbols.later.random(draw, shape, who, numpy.dtype(dtype))
+        return symbols.later.random(draw, shape, subject, numpy.dtype(dtype))
     maps = [vmap for vmap in running() if vmap.randomness != "same"]
     if any(vmap.randomness == "error" for vmap in maps):
         raise BatchedValueError(
-            f"`{who}` inside vmap(…, randomness=\"error\")", "no random numbers",
+            f"`{subject}` inside vmap(…, randomness=\"error\")", "no random numbers",
             "a draw", 'pass randomness="different" or "same" to vmap',
         )
     sizes = tuple([vmap.size for vmap in maps])

@@ -15,11 +15,11 @@ from ..ops import asarray, astype
 from ..variable import Variable
 
 
-def moved(tensors: list[Any], device: Any, dtype: Any, like: Any, who: str) -> None:
+def moved(tensors: list[Any], device: Any, dtype: Any, like: Any, subject: str) -> None:
     """Move every tensor and its gradient in place; after an error nothing has changed."""
-    made = [(t, _array(t, device, dtype, like, who)) for t in tensors]
+    made = [(t, _array(t, device, dtype, like, subject)) for t in tensors]
     grads = [t.grad for t in tensors]
-    new = [None if g is None else _array(g, device, dtype, like, who) for g in grads]
+    new = [None if g is None else _array(g, device, dtype, like, subject) for g in grads]
     for (t, array), grad in zip(made, new, strict=True):
         if array is t._data:
             continue
@@ -31,7 +31,7 @@ def moved(tensors: list[Any], device: Any, dtype: Any, like: Any, who: str) -> N
             leaf.grad = None if grad is None else wrap(Tensor, grad)
 
 
-def _array(t: Any, device: Any, dtype: Any, like: Any, who: str) -> Any:
+def _array(t: Any, device: Any, dtype: Any, like: Any, subject: str) -> Any:
     """A tensor's array after the move; the array itself if nothing changes."""
     data = t._data
     if like is not None:
@@ -42,7 +42,7 @@ def _array(t: Any, device: Any, dtype: Any, like: Any, who: str) -> Any:
     if dtype is not None and is_inexact(data):
         wanted = adapter.dtype(dtype)
         if not inexact_dtypes[wanted]:
-            raise DtypeError(f"argument `dtype` of {who}", "a floating dtype", str(dtype))
+            raise DtypeError(f"argument `dtype` of {subject}", "a floating dtype", str(dtype))
         if data.dtype != wanted and (is_complex_dtype(wanted) or not is_complex(data)):
             data = astype(data, wanted)
     return data if data is t._data else adapter.adopt(adapter.own(data))

@@ -246,9 +246,9 @@ class Module(Calling):
         error = _refusal(self, missing, unexpected, []) if strict else None
         if error is not None:
             raise error
-        who = f"load_state_dict of {type(self).__name__}"
+        subject = f"load_state_dict of {type(self).__name__}"
         fitted = [
-            (t, _fitted(t, state_dict[name], f"{name!r} in {who}"))
+            (t, _fitted(t, state_dict[name], f"{name!r} in {subject}"))
             for name, t in ours.items() if name in state_dict
         ]
         for tensor, value in fitted:
@@ -325,16 +325,16 @@ def _refusal(
     )
 
 
-def _fitted(target: Tensor, value: Any, who: str) -> Any:
+def _fitted(target: Tensor, value: Any, subject: str) -> Any:
     """A value as a raw array with the target's shape and dtype."""
     data = target._data
     array = adapters[data.__class__].asarray(to_array(raw(value), data))
     if tuple(array.shape) != target.shape:
-        raise ShapeError(who, f"shape {target.shape}", f"shape {tuple(array.shape)}")
+        raise ShapeError(subject, f"shape {target.shape}", f"shape {tuple(array.shape)}")
     if is_inexact(array) and (
         not is_inexact(data) or (is_complex(array) and not is_complex(data))
     ):
-        raise DtypeError(who, f"values for dtype {data.dtype}", f"dtype {array.dtype}")
+        raise DtypeError(subject, f"values for dtype {data.dtype}", f"dtype {array.dtype}")
     return array
 
 

@@ -162,19 +162,19 @@ def conv2d(
 
 
 def _convolved(
-    x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, who: str,
+    x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, subject: str,
     d: int,
 ) -> Any:
-    _check_rank(x, d, "x", who)
-    _check_rank(w, d, "w", who)
+    _check_rank(x, d, "x", subject)
+    _check_rank(w, d, "w", subject)
     if groups < 1 or w.shape[0] % groups or x.shape[1] != w.shape[1] * groups:
         raise ShapeError(
-            f"`{who}` with groups={groups}",
+            f"`{subject}` with groups={groups}",
             "x of shape (n, c, …) and w of shape (o, c / groups, …), o a multiple of groups",
             f"{tuple(x.shape)} and {tuple(w.shape)}",
         )
-    windows = _windows(x.shape[2:], w.shape[2:], stride, padding, dilation, who)
-    return _biased(convolution(x, w, windows=windows, groups=groups), bias, who)
+    windows = _windows(x.shape[2:], w.shape[2:], stride, padding, dilation, subject)
+    return _biased(convolution(x, w, windows=windows, groups=groups), bias, subject)
 
 
 @whole
@@ -191,18 +191,19 @@ def conv_transpose2d(
     >>> conv_transpose2d(np.ones((1, 1, 1, 2)), np.ones((1, 1, 1, 2)), stride=2)
     array([[[[1., 1., 1., 1.]]]])
     """
-    who, d = "conv_transpose2d", 2
-    _check_rank(x, d, "x", who)
-    _check_rank(w, d, "w", who)
+    subject, d = "conv_transpose2d", 2
+    _check_rank(x, d, "x", subject)
+    _check_rank(w, d, "w", subject)
     if groups < 1 or x.shape[1] % groups or x.shape[1] != w.shape[0]:
         raise ShapeError(
-            f"`{who}` with groups={groups}",
+            f"`{subject}` with groups={groups}",
             "x of shape (n, o, …) and w of shape (o, c / groups, …), o a multiple of groups",
             f"{tuple(x.shape)} and {tuple(w.shape)}",
         )
-    strides, apart = _each(stride, d, 1, "stride", who), _each(dilation, d, 1, "dilation", who)
-    ends = _padding(padding, d, who)
-    extra = _each(output_padding, d, 0, "output_padding", who)
+    strides = _each(stride, d, 1, "stride", subject)
+    apart = _each(dilation, d, 1, "dilation", subject)
+    ends = _padding(padding, d, subject)
+    extra = _each(output_padding, d, 0, "output_padding", subject)
     lengths = tuple(w.shape[2:])
     sizes = tuple(
         (n - 1) * s - sum(p) + a * (k - 1) + e + 1
@@ -211,10 +212,11 @@ def conv_transpose2d(
     windows = Windows(lengths, strides, ends, apart)
     if min(sizes) < 1 or windows.outs(sizes) != tuple(x.shape[2:]):
         raise ArgumentError(
-            f"argument `output_padding` of `{who}`", f"less than the stride {strides}", f"{extra}"
+            f"argument `output_padding` of `{subject}`", f"less than the stride {strides}",
+            f"{extra}",
         )
     out = convolution_input_adjoint(x, w, windows=windows, sizes=sizes, groups=groups)
-    return _biased(out, bias, who)
+    return _biased(out, bias, subject)
 
 
 # Pools ------------------------------------------------------------------------------------------
@@ -354,34 +356,35 @@ def avg_pool2d(x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0) 
 
 
 def _windows(
-    sizes: Any, lengths: Any, stride: Any, padding: Any, dilation: Any, who: str
+    sizes: Any, lengths: Any, stride: Any, padding: Any, dilation: Any, subject: str
 ) -> Windows:
     """The windows described by a user's arguments, after validation."""
     d = len(lengths)
-    strides, apart = _each(stride, d, 1, "stride", who), _each(dilation, d, 1, "dilation", who)
+    strides = _each(stride, d, 1, "stride", subject)
+    apart = _each(dilation, d, 1, "dilation", subject)
     if padding == "same":
         ends = _same(sizes, lengths, strides, apart)
     else:
-        ends = _padding(0 if padding == "valid" else padding, d, who)
+        ends = _padding(0 if padding == "valid" else padding, d, subject)
     windows = Windows(tuple(lengths), strides, ends, apart)
     known = tuple([max(lengths) * max(apart) if n is None else n for n in sizes])
     if min(lengths) < 1 or min(windows.outs(known)) < 1:
         raise ShapeError(
-            f"`{who}`", f"windows of length ≥ 1 that fit into {tuple(sizes)} plus padding",
+            f"`{subject}`", f"windows of length ≥ 1 that fit into {tuple(sizes)} plus padding",
             f"windows of {tuple(lengths)}, padding {ends}, dilation {apart}",
         )
     return windows
 
 
 def _pool_windows(
-    x: Any, window: Any, stride: Any, padding: Any, dilation: Any, who: str
+    x: Any, window: Any, stride: Any, padding: Any, dilation: Any, subject: str
 ) -> Windows:
-    lengths = _each(window, 2, 1, "window", who)
+    lengths = _each(window, 2, 1, "window", subject)
     stride = lengths if stride is None else stride
-    windows = _windows(x.shape[2:], lengths, stride, padding, dilation, who)
+    windows = _windows(x.shape[2:], lengths, stride, padding, dilation, subject)
     if any(max(e) >= n for e, n in zip(windows.padding, lengths, strict=True)):
         raise ArgumentError(
-            f"argument `padding` of `{who}`", f"less than the window {lengths}",
+            f"argument `padding` of `{subject}`", f"less than the window {lengths}",
             f"{windows.padding}",
         )
     return windows
@@ -398,44 +401,46 @@ def _same(sizes: Any, lengths: Any, strides: Any, apart: Any) -> tuple[tuple[int
     return tuple(ends)
 
 
-def _each(value: Any, d: int, least: int, name: str, who: str) -> tuple[int, ...]:
+def _each(value: Any, d: int, least: int, name: str, subject: str) -> tuple[int, ...]:
     """One integer per axis."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value,) * d
     if len(given) != d or not all(isinstance(n, int) and n >= least for n in given):
         raise ArgumentError(
-            f"argument `{name}` of `{who}`", f"an integer ≥ {least}, or {d} of them",
+            f"argument `{name}` of `{subject}`", f"an integer ≥ {least}, or {d} of them",
             f"{value!r}",
         )
     return given
 
 
-def _padding(value: Any, d: int, who: str) -> tuple[tuple[int, int], ...]:
+def _padding(value: Any, d: int, subject: str) -> tuple[tuple[int, int], ...]:
     """One pair per axis."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value,) * d
     pairs = tuple(tuple(n) if isinstance(n, (tuple, list)) else (n, n) for n in given)
     fits = len(pairs) == d and all(len(pair) == 2 for pair in pairs)
     if not fits or not all(isinstance(n, int) and n >= 0 for pair in pairs for n in pair):
         raise ArgumentError(
-            f"argument `padding` of `{who}`",
+            f"argument `padding` of `{subject}`",
             f"an integer ≥ 0, {d} of them, {d} pairs, 'same' or 'valid'", f"{value!r}",
         )
     return pairs
 
 
-def _check_rank(x: Any, d: int, name: str, who: str) -> None:
+def _check_rank(x: Any, d: int, name: str, subject: str) -> None:
     if len(x.shape) != d + 2:
         raise ShapeError(
-            f"argument `{name}` of `{who}`", f"{d + 2} axes", f"shape {tuple(x.shape)}",
+            f"argument `{name}` of `{subject}`", f"{d + 2} axes", f"shape {tuple(x.shape)}",
             "add an axis of examples with expand_dims" if name == "x" else "",
         )
 
 
-def _biased(out: Any, bias: Any, who: str) -> Any:
+def _biased(out: Any, bias: Any, subject: str) -> Any:
     if bias is None:
         return out
     if tuple(bias.shape) != out.shape[1:2]:
         raise ShapeError(
-            f"argument `bias` of `{who}`", f"shape ({out.shape[1]},)", f"shape {tuple(bias.shape)}"
+            f"argument `bias` of `{subject}`",
+            f"shape ({out.shape[1]},)",
+            f"shape {tuple(bias.shape)}",
         )
     return out + reshape(bias, (-1,) + (1,) * (len(out.shape) - 2))
 

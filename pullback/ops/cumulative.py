@@ -44,13 +44,13 @@ def batch_cumulative_sum(x: Any, *, axis: int | None, **how: Any) -> Any:
     return cumulative_sum(x, axis=axis, **how)
 
 
-def _rows(x: Any, axis: int | None, who: str) -> tuple[Any, int | None]:
+def _rows(x: Any, axis: int | None, subject: str) -> tuple[Any, int | None]:
     """The examples (numbers as rows of one entry), and the axis along which they accumulate."""
     x = x if len(x.shape) > 1 else expand_dims(x, axis=1)
     rank = len(x.shape) - 1
     if axis is None and rank > 1:
         return x, None  # which the library rejects, as it does for one example
-    return x, hidden_axes(axis or 0, rank, who)[0]
+    return x, hidden_axes(axis or 0, rank, subject)[0]
 
 
 @op(native="cumulative_prod")

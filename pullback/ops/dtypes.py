@@ -181,13 +181,15 @@ def iinfo(type: Any, /) -> IntLimits:
     return IntLimits(int(found.bits), int(found.max), int(found.min), dtype)
 
 
-def _limits(who: str, type: Any, expected: str, fix: str) -> tuple[Any, Any]:
+def _limits(subject: str, type: Any, expected: str, fix: str) -> tuple[Any, Any]:
     """The limits that a dtype's library reports, and the dtype that they describe."""
     library, dtype = _library(raw(type)), _dtype(type)
     try:
-        found = getattr(library, who, getattr(library.namespace, who))(library.dtype(dtype))
+        found = getattr(library, subject, getattr(library.namespace, subject))(library.dtype(dtype))
     except (AttributeError, TypeError, ValueError):
-        raise DtypeError(f"`{who}`", f"{expected}, or an array of one", str(dtype), fix) from None
+        raise DtypeError(
+            f"`{subject}`", f"{expected}, or an array of one", str(dtype), fix
+        ) from None
     return found, library.dtype(found.dtype)
 
 

@@ -126,51 +126,53 @@ def _operand(x: Any) -> Any:
     return x if isinstance(x, Tensor) else to_array(x)
 
 
-def _known(norm: str, who: str) -> str:
+def _known(norm: str, subject: str) -> str:
     """A valid norm."""
     if not isinstance(norm, str) or norm not in _SWAPPED:
-        raise ArgumentError(f"argument `norm` of `{who}`", f"one of {list(_SWAPPED)}", repr(norm))
+        raise ArgumentError(
+            f"argument `norm` of `{subject}`", f"one of {list(_SWAPPED)}", repr(norm)
+        )
     return norm
 
 
-def _number(n: Any, who: str) -> int:
+def _number(n: Any, subject: str) -> int:
     """A valid length of a transform."""
     if not hasattr(n, "__index__"):
-        raise ArgumentTypeError(f"a length in `{who}`", "an integer", repr(n))
+        raise ArgumentTypeError(f"a length in `{subject}`", "an integer", repr(n))
     if n < 1:
         raise ArgumentError(
-            f"a length in `{who}`", "1 or more", str(n), "an empty transform is not defined"
+            f"a length in `{subject}`", "1 or more", str(n), "an empty transform is not defined"
         )
     return int(n)
 
 
-def _one(n: Any, who: str) -> tuple[int, ...] | None:
+def _one(n: Any, subject: str) -> tuple[int, ...] | None:
     """The argument `s` equivalent to `n`."""
-    return None if n is None else (_number(n, who),)
+    return None if n is None else (_number(n, subject),)
 
 
-def _axes(x: Any, s: Any, axes: Any, who: str) -> tuple[int, ...]:
+def _axes(x: Any, s: Any, axes: Any, subject: str) -> tuple[int, ...]:
     """The axes to transform: the given ones, else the last len(s), or all."""
     rank = len(getattr(x, "shape", ()))
     if s is not None and not isinstance(s, Sequence):
-        raise ArgumentTypeError(f"argument `s` of `{who}`", "a sequence of lengths", repr(s))
+        raise ArgumentTypeError(f"argument `s` of `{subject}`", "a sequence of lengths", repr(s))
     if axes is None and s is not None:
         axes = tuple(range(-len(s), 0))
-    found = axes_of(axes, rank, who)
+    found = axes_of(axes, rank, subject)
     if not found:
-        raise ArgumentError(f"`{who}`", "at least one axis to transform", "none")
+        raise ArgumentError(f"`{subject}`", "at least one axis to transform", "none")
     return found
 
 
-def _lengths(known: list[int], s: Any, who: str) -> tuple[int, ...]:
+def _lengths(known: list[int], s: Any, subject: str) -> tuple[int, ...]:
     """The lengths of the transforms along their axes; -1 in `s` keeps the array's length."""
     given = (-1,) * len(known) if s is None else tuple(s)
     if len(given) != len(known):
         raise ArgumentError(
-            f"argument `s` of `{who}`", f"{len(known)} lengths, one per axis", str(given)
+            f"argument `s` of `{subject}`", f"{len(known)} lengths, one per axis", str(given)
         )
     return tuple([
-        _number(k if n == -1 else n, who) for n, k in zip(given, known, strict=True)
+        _number(k if n == -1 else n, subject) for n, k in zip(given, known, strict=True)
     ])
 
 
@@ -189,31 +191,31 @@ def _fitted(x: Any, lengths: Sequence[int], axes: tuple[int, ...]) -> Any:
     return pad(x, widths) if any(after for _, after in widths) else x
 
 
-def _transform(transform: Any, x: Any, s: Any, axes: Any, norm: str, who: str) -> Any:
+def _transform(transform: Any, x: Any, s: Any, axes: Any, norm: str, subject: str) -> Any:
     """A transform of complex data, which keeps the lengths."""
-    axes = _axes(x, s, axes, who)
-    lengths = _lengths([x.shape[axis] for axis in axes], s, who)
-    return transform(_fitted(x, lengths, axes), axes=axes, norm=_known(norm, who))
+    axes = _axes(x, s, axes, subject)
+    lengths = _lengths([x.shape[axis] for axis in axes], s, subject)
+    return transform(_fitted(x, lengths, axes), axes=axes, norm=_known(norm, subject))
 
 
-def _to_half(x: Any, s: Any, axes: Any, norm: str, who: str) -> Any:
+def _to_half(x: Any, s: Any, axes: Any, norm: str, subject: str) -> Any:
     """The half spectrum of a real signal."""
-    axes = _axes(x, s, axes, who)
+    axes = _axes(x, s, axes, subject)
     if is_complex(x):
         raise DtypeError(
-            f"`{who}`", "real numbers", f"dtype {x.dtype}",
+            f"`{subject}`", "real numbers", f"dtype {x.dtype}",
             "take pullback.real(x), or the full spectrum with pullback.fft.fftn",
         )
-    return _transform(_rfftn, x, s, axes, norm, who)
+    return _transform(_rfftn, x, s, axes, norm, subject)
 
 
-def _from_half(x: Any, s: Any, axes: Any, norm: str, who: str) -> Any:
+def _from_half(x: Any, s: Any, axes: Any, norm: str, subject: str) -> Any:
     """The real signal of a half spectrum."""
-    axes = _axes(x, s, axes, who)
+    axes = _axes(x, s, axes, subject)
     known = [x.shape[axis] for axis in axes]
-    *others, n = _lengths([*known[:-1], 2 * (known[-1] - 1)], s, who)
+    *others, n = _lengths([*known[:-1], 2 * (known[-1] - 1)], s, subject)
     x = _fitted(x, (*others, n // 2 + 1), axes)
-    return _irfftn(x, n=n, axes=axes, norm=_known(norm, who))
+    return _irfftn(x, n=n, axes=axes, norm=_known(norm, subject))
 
 
 # In one dimension ---------------------------------------------------------------------------
@@ -404,8 +406,8 @@ def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
     return _shifted(_operand(x), axes, -1, "ifftshift")
 
 
-def _shifted(x: Any, axes: Any, way: int, who: str) -> Any:
-    axes = axes_of(axes, len(x.shape), who)
+def _shifted(x: Any, axes: Any, way: int, subject: str) -> Any:
+    axes = axes_of(axes, len(x.shape), subject)
     return roll(x, tuple([way * (x.shape[a] // 2) for a in axes]), axis=axes) if axes else x
 
 
@@ -437,10 +439,10 @@ def rfftfreq(n: int, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) 
     return _frequencies(counted, n, d, dtype, "rfftfreq")
 
 
-def _frequencies(counted: Any, n: int, d: Any, dtype: Any, who: str) -> Any:
+def _frequencies(counted: Any, n: int, d: Any, dtype: Any, subject: str) -> Any:
     if not hasattr(d, "shape") and (not isinstance(d, Real) or not d):
-        raise ArgumentError(f"argument `d` of `{who}`", "a number other than 0", repr(d))
+        raise ArgumentError(f"argument `d` of `{subject}`", "a number other than 0", repr(d))
     made = astype(counted * (1.0 / (n * d)), float64 if dtype is None else dtype, copy=False)
     if not is_inexact(made) or is_complex(made):
-        raise DtypeError(f"argument `dtype` of `{who}`", "a real floating dtype", str(dtype))
+        raise DtypeError(f"argument `dtype` of `{subject}`", "a real floating dtype", str(dtype))
     return made

@@ -32,8 +32,8 @@ def _read(x: Any, index: Any) -> Any:
     return x[index] if read is None else read(x, index)
 
 
-def _position_error(who: str, x: Any, error: Exception) -> PositionError:
-    return PositionError(f"`{who}`", f"an index that fits shape {tuple(x.shape)}", str(error))
+def _position_error(subject: str, x: Any, error: Exception) -> PositionError:
+    return PositionError(f"`{subject}`", f"an index that fits shape {tuple(x.shape)}", str(error))
 
 
 # Reading ------------------------------------------------------------------------------------
@@ -173,14 +173,14 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
 
 
 
-def positive_axis(axis: int, ndim: int, who: str) -> int:
+def positive_axis(axis: int, ndim: int, subject: str) -> int:
     """An axis counted from the front, in [0, ndim).
 
     Raises `PositionError` for an axis outside [-ndim, ndim).
     """
     if not -ndim <= axis < ndim:
         raise PositionError(
-            f"argument `axis` of `{who}`", f"an axis in [-{ndim}, {ndim})", str(axis)
+            f"argument `axis` of `{subject}`", f"an axis in [-{ndim}, {ndim})", str(axis)
         )
     return axis + ndim if axis < 0 else axis
 
@@ -404,35 +404,37 @@ def assign_at(target: Tensor, index: Any, value: Any) -> None:
     rewrite(target, node)
 
 
-def _assign(array: Any, index: Any, value: Any, who: str) -> Any:
-    return _writing(adapters[array.__class__].assign, array, index, value, who)
+def _assign(array: Any, index: Any, value: Any, subject: str) -> Any:
+    return _writing(adapters[array.__class__].assign, array, index, value, subject)
 
 
-def _writing(write: Any, array: Any, index: Any, value: Any, who: str) -> Any:
+def _writing(write: Any, array: Any, index: Any, value: Any, subject: str) -> Any:
     """Write with an adapter's method; errors are re-raised in the library's format."""
     try:
         return write(array, index, value)
     except IndexError as error:
-        raise _position_error(who, array, error) from None
+        raise _position_error(subject, array, error) from None
     except ValueError as error:
         raise ShapeError(
-            f"`{who}`", "a value that broadcasts to the entries at the index, and a writable array",
-            str(error), "reshape the value, or copy a read-only array",
+            f"`{subject}`",
+            "a value that broadcasts to the entries at the index, and a writable array",
+            str(error),
+            "reshape the value, or copy a read-only array",
         ) from None
 
 
-def _check_value(x: Any, value: Any, who: str) -> None:
+def _check_value(x: Any, value: Any, subject: str) -> None:
     data = to_array(value)
     array = to_array(x)
     complex_value = is_complex(data) if hasattr(data, "dtype") else isinstance(data, complex)
     if complex_value and not is_complex(array):
         raise DtypeError(
-            f"`{who}`", f"a real value, for dtype {array.dtype}", "a complex one",
+            f"`{subject}`", f"a real value, for dtype {array.dtype}", "a complex one",
             "take its real part or its abs",
         )
     if isinstance(value, Tensor) and value._node is not None and not is_inexact(array):
         raise DtypeError(
-            f"`{who}`", "an array with a floating dtype, because the value is tracked",
+            f"`{subject}`", "an array with a floating dtype, because the value is tracked",
             f"dtype {array.dtype}, which would lose the derivative",
             "convert the array to float first, or detach the value",
         )

@@ -98,7 +98,7 @@ def mask_of_each(index: Any) -> Any:
     return data if data.__class__ is Batched and "bool" in str(data.dtype) else None
 
 
-def choose(x: Any, value: Any, mask: Any, who: str) -> Any:
+def choose(x: Any, value: Any, mask: Any, subject: str) -> Any:
     """x with a value, which broadcasts to each entry, at the entries of a mask: a `where`.
 
     Raises `PositionError` for a mask that does not match, and `BatchedValueError` for a value with
@@ -107,11 +107,14 @@ def choose(x: Any, value: Any, mask: Any, who: str) -> Any:
     shape, rank = tuple(x.shape), len(mask.shape)
     if tuple(mask.shape) != shape[:rank]:
         raise PositionError(
-            f"`{who}`", f"a mask that fits shape {shape}", f"a mask of shape {tuple(mask.shape)}"
+            f"`{subject}`",
+            f"a mask that fits shape {shape}",
+            f"a mask of shape {tuple(mask.shape)}",
         )
     if len(getattr(value, "shape", ())) > len(shape) - rank:
         raise BatchedValueError(
-            f"`{who}` by a mask inside vmap", f"one value for all entries, of shape {shape[rank:]}",
+            f"`{subject}` by a mask inside vmap",
+            f"one value for all entries, of shape {shape[rank:]}",
             f"shape {tuple(value.shape)}; examples would use different numbers of its values",
             "use pullback.where(mask, value, x) with a value in the shape of x",
         )

@@ -22,10 +22,10 @@ def _along(axis: int, part: Any) -> tuple[Any, ...]:
     return (*(slice(None),) * axis, part)
 
 
-def _parts(arrays: Any, who: str) -> list[Any]:
+def _parts(arrays: Any, subject: str) -> list[Any]:
     parts = list(arrays)
     if not parts:
-        raise ArgumentError(f"argument `arrays` of `{who}`", "at least one array", "none")
+        raise ArgumentError(f"argument `arrays` of `{subject}`", "at least one array", "none")
     return parts
 
 
@@ -260,9 +260,9 @@ def pad(x: Any, pad_width: Any, /, *, constant_values: Any = 0) -> Any:
     if given and isinstance(given[0], int):
         given = (given,) * rank
     widths = tuple((int(before), int(after)) for before, after in given)
-    who = "argument `pad_width` of `pad`"
+    subject = "argument `pad_width` of `pad`"
     if len(widths) != rank:
-        raise ShapeError(who, f"one pair for each of {rank} axes", f"{len(widths)} pairs")
+        raise ShapeError(subject, f"one pair for each of {rank} axes", f"{len(widths)} pairs")
     if any(width < 0 for pair in widths for width in pair):
-        raise ArgumentError(who, "widths ≥ 0", str(widths), "cut with x[…] instead")
+        raise ArgumentError(subject, "widths ≥ 0", str(widths), "cut with x[…] instead")
     return _pad(x, widths, constant_values=constant_values)

@@ -29,18 +29,18 @@ __all__ = [
 ]
 
 
-def reduced(values: Any, reduction: str, who: str) -> Any:
+def reduced(values: Any, reduction: str, subject: str) -> Any:
     """The unreduced losses, their mean or their sum."""
-    _check_reduction(reduction, who)
+    _check_reduction(reduction, subject)
     if reduction == "none":
         return values
     return mean(values) if reduction == "mean" else total_of(values)
 
 
-def _check_reduction(reduction: str, who: str) -> None:
+def _check_reduction(reduction: str, subject: str) -> None:
     if reduction not in ("mean", "sum", "none"):
         raise ArgumentError(
-            f"argument `reduction` of `{who}`", "'mean', 'sum' or 'none'", repr(reduction)
+            f"argument `reduction` of `{subject}`", "'mean', 'sum' or 'none'", repr(reduction)
         )
 
 
@@ -327,14 +327,14 @@ def _cotangent_per_example(g: Any, logits: Any, axis: int, reduction: str) -> An
     return g / max(1, count(shape, None) // shape[axis])
 
 
-def _check_targets(logits: Any, targets: Any, axis: int, who: str) -> bool:
+def _check_targets(logits: Any, targets: Any, axis: int, subject: str) -> bool:
     """Whether targets are probabilities; targets of both kinds are checked against the logits."""
     shape, given = tuple(logits.shape), tuple(targets.shape)
     without, classes = shape[:axis] + shape[axis + 1 :], shape[axis]
-    soft = is_inexact(targets) and who != "nll_loss"
+    soft = is_inexact(targets) and subject != "nll_loss"
     if given != (shape if soft else without) or not classes:
         raise ShapeError(
-            f"argument `targets` of `{who}`",
+            f"argument `targets` of `{subject}`",
             f"probabilities of shape {shape}" if soft else f"classes of shape {without}",
             f"shape {given}", "pass the axis of the classes as `axis`",
         )
@@ -343,7 +343,7 @@ def _check_targets(logits: Any, targets: Any, axis: int, who: str) -> bool:
     targets = None if soft or 0 in targets.shape else known(targets)
     if targets is not None and (targets.min() < 0 or targets.max() >= classes):
         raise ArgumentError(
-            f"argument `targets` of `{who}`", f"classes in [0, {classes})",
+            f"argument `targets` of `{subject}`", f"classes in [0, {classes})",
             f"values from {targets.min()} to {targets.max()}",
         )
     return soft

@@ -164,9 +164,9 @@ def _affine(x: Any, weight: Any, bias: Any) -> Any:
     return x if bias is None else x + bias
 
 
-def _axes(x: Any, axes: Any, who: str) -> tuple[int, ...]:
+def _axes(x: Any, axes: Any, subject: str) -> tuple[int, ...]:
     given = axes if isinstance(axes, (tuple, list)) else (axes,)
-    return tuple(positive_axis(axis, len(x.shape), who) for axis in given)
+    return tuple(positive_axis(axis, len(x.shape), subject) for axis in given)
 
 
 def _others(x: Any, axis: int) -> tuple[int, ...]:

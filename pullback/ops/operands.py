@@ -32,7 +32,7 @@ def arrays_of(*operands: Any) -> list[Any]:
     return [x if hasattr(x, "shape") else adapter.asarray(x, None, like) for x in found]
 
 
-def matrices_of(x: Any, who: str, *, square: bool = False, argument: str = "x") -> Any:
+def matrices_of(x: Any, subject: str, *, square: bool = False, argument: str = "x") -> Any:
     """x as an array, if it is a matrix or a stack of them.
 
     Raises `ShapeError` for fewer than two axes and, with `square`, for last two axes of different
@@ -42,11 +42,11 @@ def matrices_of(x: Any, who: str, *, square: bool = False, argument: str = "x") 
     (1, 2)
     """
     x = array_of(x)
-    check_matrices(x.shape, who, square=square, argument=argument)
+    check_matrices(x.shape, subject, square=square, argument=argument)
     return x
 
 
-def matrix_examples(x: Any, who: str, *, square: bool = False, argument: str = "x") -> Any:
+def matrix_examples(x: Any, subject: str, *, square: bool = False, argument: str = "x") -> Any:
     """x, with a hidden axis in front, if each example is a matrix or a stack of them.
 
     Without this check, batched vectors would pass as rows of one matrix. Raises `ShapeError`.
@@ -55,11 +55,11 @@ def matrix_examples(x: Any, who: str, *, square: bool = False, argument: str = "
     >>> matrix_examples(np.ones((4, 2, 3)), "trace").shape
     (4, 2, 3)
     """
-    check_matrices(tuple(x.shape)[1:], who, square=square, argument=argument)
+    check_matrices(tuple(x.shape)[1:], subject, square=square, argument=argument)
     return x
 
 
-def tolerance_of(rtol: Any, x: Any, who: str) -> Any:
+def tolerance_of(rtol: Any, x: Any, subject: str) -> Any:
     """A raw relative tolerance for a stack of matrices: a number, or one per matrix.
 
     Raises `ArgumentTypeError` if it is not numeric, `ShapeError` for a shape that does not
@@ -70,13 +70,13 @@ def tolerance_of(rtol: Any, x: Any, who: str) -> Any:
     ends = zip(reversed(shape), reversed(stack), strict=False)
     if len(shape) > len(stack) or any(n not in (1, m) for n, m in ends):
         raise ShapeError(
-            f"argument `rtol` of `{who}`", f"a number, or one per matrix of the stack {stack}",
+            f"argument `rtol` of `{subject}`", f"a number, or one per matrix of the stack {stack}",
             f"shape {shape}",
         )
     return rtol
 
 
-def integer_of(value: Any, argument: str, who: str) -> int:
+def integer_of(value: Any, argument: str, subject: str) -> int:
     """An integer argument of any library, as a Python int.
 
     Raises `ArgumentTypeError`.
@@ -88,11 +88,11 @@ def integer_of(value: Any, argument: str, who: str) -> int:
         return operator.index(value)
     except TypeError:
         raise ArgumentTypeError(
-            f"argument `{argument}` of `{who}`", "an integer", repr(value)
+            f"argument `{argument}` of `{subject}`", "an integer", repr(value)
         ) from None
 
 
-def shared_axis(axis: Any, x1: Any, x2: Any, who: str) -> int:
+def shared_axis(axis: Any, x1: Any, x2: Any, subject: str) -> int:
     """An axis common to two arrays, as a negative number, so that their other axes broadcast.
 
     Raises `ArgumentError` for an axis ≥ 0 of arrays with different numbers of axes (it would mean
@@ -102,22 +102,24 @@ def shared_axis(axis: Any, x1: Any, x2: Any, who: str) -> int:
     >>> shared_axis(1, np.ones((2, 3)), np.ones((4, 3)), "vecdot")
     -1
     """
-    axis, ranks = integer_of(axis, "axis", who), (len(x1.shape), len(x2.shape))
+    axis, ranks = integer_of(axis, "axis", subject), (len(x1.shape), len(x2.shape))
     if axis >= 0 and ranks[0] != ranks[1]:
         raise ArgumentError(
-            f"argument `axis` of `{who}`",
+            f"argument `axis` of `{subject}`",
             "a negative number, because the arrays have different numbers of axes", str(axis),
             f"axis={axis - ranks[0]} counts from the end of x1",
         )
     found = axis - ranks[0] if axis >= 0 else axis
     if not -min(ranks) <= found < 0:
         raise PositionError(
-            f"argument `axis` of `{who}`", f"an axis in [-{min(ranks)}, {min(ranks)})", str(axis)
+            f"argument `axis` of `{subject}`",
+            f"an axis in [-{min(ranks)}, {min(ranks)})",
+            str(axis),
         )
     return found
 
 
-def broadcast_shape(who: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+def broadcast_shape(subject: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The broadcast shape of arrays of some shapes.
 
     Raises `ShapeError` if they do not broadcast.
@@ -128,6 +130,8 @@ def broadcast_shape(who: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     for lengths in zip(*full, strict=True):
         others = {n for n in lengths if n != 1}
         if len(others) > 1:
-            raise ShapeError(f"`{who}`", "shapes that broadcast", " and ".join(map(str, shapes)))
+            raise ShapeError(
+                f"`{subject}`", "shapes that broadcast", " and ".join(map(str, shapes))
+            )
         found.append(others.pop() if others else 1)
     return tuple(found)

@@ -236,16 +236,16 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
     return tuple(_like(x, found) for found in namespace(data).nonzero(data))
 
 
-def _alone(x: Any, who: str) -> Any:
+def _alone(x: Any, subject: str) -> Any:
     """The raw array for a function whose result has a length that depends on values."""
     data = raw(to_array(x))
     if data.__class__ is Symbol:
         raise SymbolError(
-            f"`{who}`", "known values, because they decide the length of the result", "a symbol"
+            f"`{subject}`", "known values, because they decide the length of the result", "a symbol"
         )
     if data.__class__ is Batched:
         raise BatchedValueError(
-            f"`{who}` inside vmap", "a result of one shape for all examples",
+            f"`{subject}` inside vmap", "a result of one shape for all examples",
             "one whose length depends on the values",
             "use where, or call it outside the function that vmap maps",
         )

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
+def axes_of(axis: Any, rank: int, subject: str) -> tuple[int, ...]:
     """One or several axes, or None for all, as a tuple counted from the front.
 
     Raises `PositionError` for an axis out of range, `ArgumentError` for a repeated one.
@@ -37,17 +37,17 @@ def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
     for a in given:
         if not -rank <= a < rank:
             raise PositionError(
-                f"argument `axis` of `{who}`", f"an axis in [-{rank}, {rank})", str(a)
+                f"argument `axis` of `{subject}`", f"an axis in [-{rank}, {rank})", str(a)
             )
     found = tuple(a + rank if a < 0 else a for a in given)
     if len(set(found)) != len(found):
-        raise ArgumentError(f"argument `axis` of `{who}`", "each axis once", str(axis))
+        raise ArgumentError(f"argument `axis` of `{subject}`", "each axis once", str(axis))
     return found
 
 
-def hidden_axes(axis: Any, rank: int, who: str) -> tuple[int, ...]:
+def hidden_axes(axis: Any, rank: int, subject: str) -> tuple[int, ...]:
     """The same, shifted by one hidden axis in front."""
-    return tuple([a + 1 for a in axes_of(axis, rank, who)])
+    return tuple([a + 1 for a in axes_of(axis, rank, subject)])
 
 
 # Views --------------------------------------------------------------------------------------

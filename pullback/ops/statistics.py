@@ -46,13 +46,13 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     return math.prod([shape[a] for a in axes_of(axis, len(shape), "reduction")])
 
 
-def seen_axes(x: Any, axis: Axis, who: str) -> tuple[int, ...]:
+def seen_axes(x: Any, axis: Axis, subject: str) -> tuple[int, ...]:
     """The axes of a reduction of each example, counted with the batch axis in front.
 
     A number (no axes) accepts axis 0, as NumPy's reductions do.
     """
     rank = len(x.shape) - 1
-    return () if not rank and axis in (0, -1) else hidden_axes(axis, rank, who)
+    return () if not rank and axis in (0, -1) else hidden_axes(axis, rank, subject)
 
 
 # Sums and means -----------------------------------------------------------------------------

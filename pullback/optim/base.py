@@ -108,17 +108,17 @@ class Optimizer(ABC):
         self._groups.update((p, made) for p in params)
 
     def _check_parameter(self, p: Any, i: int, params: list[Any]) -> None:
-        who = f"parameter {i} of {self._name}"
+        subject = f"parameter {i} of {self._name}"
         if not isinstance(p, Tensor):
-            raise ArgumentTypeError(who, "a Tensor or Variable", f"a {type(p).__name__}")
-        check_inexact(p._data, who)
+            raise ArgumentTypeError(subject, "a Tensor or Variable", f"a {type(p).__name__}")
+        check_inexact(p._data, subject)
         if not p.is_leaf:
             raise ArgumentError(
-                who, "a leaf", f"a result of `{maker_of(p._node)}`",
+                subject, "a leaf", f"a result of `{maker_of(p._node)}`",
                 "give the tensor that it was computed from, or x.detach().requires_grad_()",
             )
         if p in self._groups or any(p is other for other in params[:i]):
-            raise ArgumentError(who, "every parameter once", "one that is there already")
+            raise ArgumentError(subject, "every parameter once", "one that is there already")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the parameters' gradients; or make them zeros, with `set_to_none=False`."""
@@ -201,14 +201,16 @@ class Optimizer(ABC):
             data.shape, data.dtype
         ):
             return given
-        who = f"gradient {i} of {self._name}.step"
+        subject = f"gradient {i} of {self._name}.step"
         if tuple(getattr(given, "shape", ())) != p.shape:
             raise ShapeError(
-                who, f"the parameter's shape {p.shape}", f"shape {tuple(getattr(g, 'shape', ()))}"
+                subject,
+                f"the parameter's shape {p.shape}",
+                f"shape {tuple(getattr(g, 'shape', ()))}",
             )
         array = adapters[data.__class__].asarray(given)
         if is_complex(array) and not is_complex(data):
-            raise DtypeError(who, f"dtype {data.dtype}", f"{array.dtype}", "take its real part")
+            raise DtypeError(subject, f"dtype {data.dtype}", f"{array.dtype}", "take its real part")
         return array if array.dtype == data.dtype else OPS["astype"](array, data.dtype)
 
     def _change(self, p: Any, g: Any) -> None:
@@ -325,20 +327,20 @@ class Optimizer(ABC):
         )
 
 
-def at_least(group: Group, who: str, names: Iterable[str], limit: float = 0.0) -> None:
+def at_least(group: Group, subject: str, names: Iterable[str], limit: float = 0.0) -> None:
     """Raise an `ArgumentError` unless these options are numbers from a limit up."""
     for name in names:
         if not group[name] >= limit:
             raise ArgumentError(
-                f"argument `{name}` of {who}", f"a number ≥ {limit:g}", f"{group[name]}"
+                f"argument `{name}` of {subject}", f"a number ≥ {limit:g}", f"{group[name]}"
             )
 
 
-def below_one(who: str, **options: float) -> None:
+def below_one(subject: str, **options: float) -> None:
     """Raise an `ArgumentError` unless the options are in [0, 1)."""
     for name, value in options.items():
         if not 0 <= value < 1:
-            raise ArgumentError(f"argument `{name}` of {who}", "a number in [0, 1)", f"{value}")
+            raise ArgumentError(f"argument `{name}` of {subject}", "a number in [0, 1)", f"{value}")
 
 
 def stored(slots: list[Any], updated: tuple[Any, Sequence[Any]]) -> None:

@@ -37,15 +37,17 @@ def key_of(function: Any) -> str:
 def answer_of(function: Any) -> Callable[[Any, Any], Any]:
     """The implementation of a NumPy function for Tensors, called with (args, kwargs)."""
     key = key_of(function)
-    who = f"numpy.{key}"
+    subject = f"numpy.{key}"
     rule = RULES.get(_ALIASES.get(key, key))
     if rule is not None:
-        return partial(_by_rule, who, function, rule, *_parameters(function, rule))
+        return partial(_by_rule, subject, function, rule, *_parameters(function, rule))
     if key in PLAIN:
-        return lambda args, kwargs: function(*plain(args, who), **plain(kwargs, who))
+        return lambda args, kwargs: function(*plain(args, subject), **plain(kwargs, subject))
     if key in MAKES:
-        return lambda args, kwargs: Tensor(without_rule(who, function, args, kwargs))
-    return partial(without_rule, who, function, reason=REFUSED.get(key, ""), writes=key in WRITES)
+        return lambda args, kwargs: Tensor(without_rule(subject, function, args, kwargs))
+    return partial(
+        without_rule, subject, function, reason=REFUSED.get(key, ""), writes=key in WRITES
+    )
 
 
 _MODULES = {"lib._scimath_impl": "lib.scimath"}
@@ -73,28 +75,28 @@ def _parameters(function: Any, rule: Any) -> tuple[int, frozenset[str], Any]:
 
 
 def _by_rule(
-    who: str, function: Any, rule: Callable[..., Any], alike: int, names: frozenset[str],
+    subject: str, function: Any, rule: Callable[..., Any], alike: int, names: frozenset[str],
     signature: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any],
 ) -> Any:
     """The result of a rule, written into `out` if that is given."""
     given, keywords, out = args, kwargs, None
     if len(args) > alike or not kwargs.keys() <= names:
-        given, keywords, out = _bind(who, signature, args, kwargs)
+        given, keywords, out = _bind(subject, signature, args, kwargs)
         odd = ", ".join(f"`{k}`" for k in keywords if k not in names)
         if odd:
-            return without_rule(who, function, args, kwargs, f"leave out {odd}")
+            return without_rule(subject, function, args, kwargs, f"leave out {odd}")
     start = number()
     found = rule(*given, **keywords)
     if found is NotImplemented:
         return without_rule(
-            who, function, args, kwargs, "use pullback's operations (its rule does not support "
+            subject, function, args, kwargs, "use pullback's operations (its rule does not support "
             "arguments)"
         )
-    return found if out is None else store(who, out, found, start)
+    return found if out is None else store(subject, out, found, start)
 
 
 def _bind(
-    who: str, signature: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    subject: str, signature: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
     """The arguments, without `out` and those that equal their default; and `out`."""
     if signature is None:
@@ -103,7 +105,7 @@ def _bind(
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise ArgumentTypeError(who, f"arguments as in {signature}", str(error)) from None
+        raise ArgumentTypeError(subject, f"arguments as in {signature}", str(error)) from None
     for name, value in list(bound.arguments.items()):
         default = signature.parameters[name].default
         if value is default or value is numpy._NoValue:

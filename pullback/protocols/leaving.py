@@ -51,7 +51,7 @@ def plain(value: Any, by: str) -> Any:
 
 
 def without_rule(
-    who: str, function: Callable[..., Any], args: Any, kwargs: Any, reason: str = "",
+    subject: str, function: Callable[..., Any], args: Any, kwargs: Any, reason: str = "",
     writes: bool = False,
 ) -> Any:
     """The result of NumPy's own function on plain arrays; an error if a Tensor is tracked.
@@ -63,19 +63,19 @@ def without_rule(
     for x in tensors_in([args, kwargs]):
         if is_followed(x):
             raise ArgumentTypeError(
-                f"{who} of a Tensor", "a function with a gradient rule",
+                f"{subject} of a Tensor", "a function with a gradient rule",
                 "one without, on a Tensor that is tracked or has a tangent",
                 (reason or "use pullback's operations") + f", or {DETACH}",
             )
     if any(True for _ in tensors_in(written)):
         raise ArgumentTypeError(
-            f"{who} of a Tensor", "an array to write to", "a Tensor",
+            f"{subject} of a Tensor", "an array to write to", "a Tensor",
             reason or "write with pullback's operations",
         )
-    return function(*plain(args, who), **plain(kwargs, who))
+    return function(*plain(args, subject), **plain(kwargs, subject))
 
 
-def store(who: str, out: Any, value: Any, start: int, casting: str = "same_kind") -> Any:
+def store(subject: str, out: Any, value: Any, start: int, casting: str = "same_kind") -> Any:
     """Write a result into an array or a Tensor, as `+=` does, and return the target.
 
     start   the number of the last node recorded before the result was computed
@@ -84,24 +84,24 @@ def store(who: str, out: Any, value: Any, start: int, casting: str = "same_kind"
     """
     if tuple(value.shape) != tuple(out.shape):
         raise ArgumentError(
-            f"argument `out` of {who}", f"the result's shape {tuple(value.shape)}",
+            f"argument `out` of {subject}", f"the result's shape {tuple(value.shape)}",
             f"shape {tuple(out.shape)}",
         )
     if not fits(value.dtype, out.dtype, casting):
         raise DtypeError(
-            f"argument `out` of {who}", f"a dtype that can hold {value.dtype}",
+            f"argument `out` of {subject}", f"a dtype that can hold {value.dtype}",
             f"dtype {out.dtype}",
         )
     node = value._node if isinstance(value, Tensor) else None
     if not isinstance(out, Tensor):
         if node is not None:
             raise ArgumentTypeError(
-                f"{who} of a Tensor into an array", "a Tensor as `out`",
+                f"{subject} of a Tensor into an array", "a Tensor as `out`",
                 "an ndarray, which would lose the history of a tracked Tensor",
                 "write a + t instead of a += t, or make it a Tensor first: pullback.tensor(a)",
             )
         numpy.copyto(out, raw(value), casting="unsafe")
-        versions.written(out, who)  # gradients that need the old content will raise an error
+        versions.written(out, subject)  # gradients that need the old content will raise an error
         return out
     value = cast(value, out.dtype)
     if out._assignable:  # a variable gets a new array; tapes do not record the assignment
@@ -109,4 +109,4 @@ def store(who: str, out: Any, value: Any, start: int, casting: str = "same_kind"
         return variable.assign(raw(value))
     if isinstance(value, Tensor) and value._node is not None:
         keep_old(value._node, start, out._data)
-    return overwrite(out, value, who)
+    return overwrite(out, value, subject)

@@ -212,14 +212,16 @@ def tensorinv_of(a: Any, ind: int = 2) -> Any:
     return pb.reshape(pb.linalg.inv(pb.reshape(a, (prod(out), -1))), into + out)
 
 
-def _hermitian(a: Any, triangle: str, who: str) -> Any:
+def _hermitian(a: Any, triangle: str, subject: str) -> Any:
     """The Hermitian matrix given by one triangle of a, so that the other has derivative 0.
 
     This is the exact derivative of NumPy's functions. Those of `pullback.linalg`, which also read
     only the lower triangle, are differentiated along Hermitian tangents.
     """
     if triangle.upper() not in ("L", "U"):
-        raise ArgumentError(f"argument `UPLO` of numpy.linalg.{who}", "'L' or 'U'", repr(triangle))
+        raise ArgumentError(
+            f"argument `UPLO` of numpy.linalg.{subject}", "'L' or 'U'", repr(triangle)
+        )
     lower = triangle.upper() == "L"
     half = pb.tril(a, k=-1) if lower else pb.matrix_transpose(pb.conj(pb.triu(a, k=1)))
     middle = pb.real(a) if is_complex(a) else a

@@ -67,7 +67,7 @@ def fits(dtype: Any, target: Any, casting: Any) -> bool:
     return numpy.can_cast(dtype, target, casting)
 
 
-def cast_if_it_fits(who: str, x: Any, dtype: Any, casting: str = "same_kind") -> Any:
+def cast_if_it_fits(subject: str, x: Any, dtype: Any, casting: str = "same_kind") -> Any:
     """x converted to a dtype if NumPy's casting rule allows it; None leaves x unchanged.
 
     Raises `DtypeError` otherwise, for example for floats, which carry a history, to integers.
@@ -75,7 +75,8 @@ def cast_if_it_fits(who: str, x: Any, dtype: Any, casting: str = "same_kind") ->
     target = None if dtype is None else adapter_of(raw(x)).dtype(dtype)
     if target is not None and not fits(x.dtype, target, casting):
         raise DtypeError(
-            f"argument `dtype` of numpy.{who}", f"a dtype to which {x.dtype} casts by {casting!r}",
+            f"argument `dtype` of numpy.{subject}",
+            f"a dtype to which {x.dtype} casts by {casting!r}",
             str(target),
         )
     return cast(x, target)

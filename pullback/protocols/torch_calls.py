@@ -41,16 +41,16 @@ def answer(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> A
         return plain(*[_to_tensors(a, out) for a in args])
     from ..torch.rules import rule as rule_of
 
-    who = f"torch.{name}"
+    subject = f"torch.{name}"
     rule = rule_of(name)
     if rule is None:
-        return _without_rule(who, function, args, kwargs)
+        return _without_rule(subject, function, args, kwargs)
     kwargs = _without_defaults(function, kwargs)
     try:
         bound = rule.parameters.bind(*args, **kwargs)
     except TypeError as error:
-        return _without_rule(who, function, args, kwargs, f"leave out arguments: {error}")
-    _refuse_parameters(who, [args, kwargs])
+        return _without_rule(subject, function, args, kwargs, f"leave out arguments: {error}")
+    _refuse_parameters(subject, [args, kwargs])
     given = [_to_tensors(a, out) for a in bound.args]
     return rule(*given, **{k: _to_tensors(v, out) for k, v in bound.kwargs.items()})
 
@@ -88,33 +88,35 @@ def _arrays_in(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _refuse_parameters(who: str, values: Any) -> None:
+def _refuse_parameters(subject: str, values: Any) -> None:
     """Raise for a tensor that PyTorch's autograd tracks, because its gradient would be lost."""
     if any(getattr(a, "requires_grad", False) for a in _arrays_in(values)):
         raise ArgumentTypeError(
-            f"{who} of a Tensor", "tensors that PyTorch's autograd does not track",
+            f"{subject} of a Tensor", "tensors that PyTorch's autograd does not track",
             "one that requires a gradient, or a parameter of torch.nn, which would receive none",
             "make it pullback's, with pullback.tensor(w, requires_grad=True), or detach() it",
         )
 
 
 def _without_rule(
-    who: str, function: Any, args: Any, kwargs: Mapping[str, Any], reason: str = ""
+    subject: str, function: Any, args: Any, kwargs: Mapping[str, Any], reason: str = ""
 ) -> Any:
     """The result of PyTorch's own function; an error if a Tensor is tracked."""
     if any(is_followed(x) for x in tensors_in([args, kwargs])):
-        writes = (who.endswith("_") and not who.endswith("__")) or who.endswith("setitem__")
+        writes = (subject.endswith("_") and not subject.endswith("__")) or subject.endswith(
+            "setitem__"
+        )
         reason = reason or (
             "write t = t + x instead of t += x" if writes else "use pullback's operations"
         )
         raise ArgumentTypeError(
-            f"{who} of a Tensor",
+            f"{subject} of a Tensor",
             "a Tensor to write to" if writes else "a function with a gradient rule",
             "a PyTorch tensor, which has no history" if writes
             else "one without, on a Tensor that is tracked or has a tangent",
             f"{reason}, or {_DETACH}",
         )
-    return function(*_to_plain(args, who), **_to_plain(kwargs, who))
+    return function(*_to_plain(args, subject), **_to_plain(kwargs, subject))
 
 
 def _to_plain(value: Any, by: str) -> Any:

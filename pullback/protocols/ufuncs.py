@@ -99,12 +99,12 @@ def call_of(ufunc: Any) -> Callable[..., Any]:
     return checked
 
 
-def _check_numbers(who: str, inputs: tuple[Any, ...]) -> None:
+def _check_numbers(subject: str, inputs: tuple[Any, ...]) -> None:
     """Raise a `DtypeError` for an array of Python objects."""
     for x in inputs:
         if getattr(getattr(x, "dtype", None), "kind", "") == "O":
             raise DtypeError(
-                f"{who} of a Tensor", "arrays of numbers", f"an array of dtype {x.dtype}",
+                f"{subject} of a Tensor", "arrays of numbers", f"an array of dtype {x.dtype}",
                 "convert it first, for example with a.astype(float)",
             )
 
@@ -114,9 +114,9 @@ def _without_rule(ufunc: Any, method: str, reason: str, *inputs: Any, **how: Any
     out = how.get("out")
     if isinstance(out, tuple) and len(out) == 1:
         how["out"] = out[0]
-    who = name_of(ufunc) + ("" if method == "__call__" else f".{method}")
+    subject = name_of(ufunc) + ("" if method == "__call__" else f".{method}")
     return without_rule(
-        who, getattr(ufunc, method), inputs, how, reason, writes=method == "at"
+        subject, getattr(ufunc, method), inputs, how, reason, writes=method == "at"
     )
 
 
@@ -149,14 +149,14 @@ def _called(ufunc: Any, inputs: tuple[Any, ...], how: dict[str, Any]) -> Any:
     how.pop("subok", None), how.pop("order", None)  # memory layout is not guaranteed
     if rule is None or (how and not (ufunc is numpy.vecdot and set(how) == {"axis"})):
         return NotImplemented
-    who = name_of(ufunc)
-    _check_numbers(who, inputs)
+    subject = name_of(ufunc)
+    _check_numbers(subject, inputs)
     if dtype is not None:
         inputs, results = _cast(ufunc, inputs, dtype, casting)
     if mask is not True:
         if outs is None:
             raise ArgumentError(
-                f"`where` in {who} of a Tensor",
+                f"`where` in {subject} of a Tensor",
                 "an `out`, whose entries are kept where `where` is False",
                 "no `out`, so those entries would be uninitialised",
                 "pass out=numpy.zeros_like(x), or use pullback.where",
@@ -169,16 +169,16 @@ def _called(ufunc: Any, inputs: tuple[Any, ...], how: dict[str, Any]) -> Any:
         values = tuple([cast(x, d) for x, d in zip(values, results, strict=True)])
     if outs is not None:
         values = tuple([
-            x if out is None else _stored(who, out, x, mask, start, casting)
+            x if out is None else _stored(subject, out, x, mask, start, casting)
             for out, x in zip(outs, values, strict=True)
         ])
     return values if ufunc.nout > 1 else values[0]
 
 
-def _stored(who: str, out: Any, x: Any, mask: Any, start: int, casting: str) -> Any:
+def _stored(subject: str, out: Any, x: Any, mask: Any, start: int, casting: str) -> Any:
     if mask is not True:
         x = cast(pb.where(mask, x, out), x.dtype)
-    return store(who, out, x, start, casting)
+    return store(subject, out, x, start, casting)
 
 
 def _cast(

@@ -37,11 +37,11 @@ Function = Callable[..., Any]
 class Here(Trace):
     """A function recorded at one point, to be differentiated there in all that it depends on."""
 
-    def __init__(self, who: str, function: Function, xs: Sequence[Any]) -> None:
+    def __init__(self, subject: str, function: Function, xs: Sequence[Any]) -> None:
         # The point gets a level of its own, which no outer trace records.
         before = _state.change(watching=_state.EVERYTHING)
         try:
-            super().__init__(who, function, xs, {}, range(len(xs)), level=_state.TANGENT)
+            super().__init__(subject, function, xs, {}, range(len(xs)), level=_state.TANGENT)
         finally:
             _state.restore(before)
 
@@ -82,7 +82,7 @@ class Here(Trace):
         arrived = [None if n is None else found.get(n) for n in nodes]
         lost = [n for n, g in zip(nodes, arrived, strict=True) if n is not None and g is None]
         if lost:
-            warn_of_lost(self.departures, lost, self.start, self.who)
+            warn_of_lost(self.departures, lost, self.start, self.subject)
         return [None if g is None else wrapped(cls, g) for g in arrived]
 
     def pushed(self, tangents: dict[Node, Any]) -> list[Any]:

@@ -66,7 +66,7 @@ def _by_matrix(matvec: MatVec, b: Any) -> Any:
         here = Here("linear_solve", matvec, [missing])
     if not everywhere(here.outs[0]._data == 0):
         raise ArgumentError(
-            f"argument `a` of {here.who}", "a linear function: a(0) = 0", "a(0) ≠ 0",
+            f"argument `a` of {here.subject}", "a linear function: a(0) = 0", "a(0) ≠ 0",
             "move constant terms to b; for nonlinear equations use root",
         )
     return solve(here.matrix(), b)
@@ -93,7 +93,7 @@ def vector_of(x: Any, like: Any, name: str) -> Any:
     return wrap(like._out, x._data)
 
 
-def solver_of(solver: Any, argument: str, who: str) -> Any:
+def solver_of(solver: Any, argument: str, subject: str) -> Any:
     """The function that a solver's name stands for; None for the dense one.
 
     Raises `ArgumentError` for an unknown name, `ArgumentTypeError` for a value of another type.
@@ -103,13 +103,13 @@ def solver_of(solver: Any, argument: str, who: str) -> Any:
     if isinstance(solver, str):
         if solver not in _NAMED:
             raise ArgumentError(
-                f"argument `{argument}` of {who}", "'dense', 'cg', 'gmres' or a function",
+                f"argument `{argument}` of {subject}", "'dense', 'cg', 'gmres' or a function",
                 repr(solver),
             )
         return _NAMED[solver]
     if not callable(solver):
         raise ArgumentTypeError(
-            f"argument `{argument}` of {who}", "a name or a function `solver(matvec, b)`",
+            f"argument `{argument}` of {subject}", "a name or a function `solver(matvec, b)`",
             f"a {type(solver).__name__}",
         )
     return solver

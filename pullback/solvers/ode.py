@@ -68,20 +68,22 @@ def odeint(
     >>> pb.grad(lambda rate: pb.odeint(decay, 1.0, [0.0, 1.0], rate)[1])(2.0)
     Tensor(-0.13533528)
     """
-    who = f"odeint of `{getattr(func, '__name__', 'a function')}`"
+    subject = f"odeint of `{getattr(func, '__name__', 'a function')}`"
     if isinstance(method, str) and method not in _METHODS:
         raise ArgumentError(
-            f"argument `method` of {who}", f"one of {', '.join(_METHODS)}", repr(method),
+            f"argument `method` of {subject}", f"one of {', '.join(_METHODS)}", repr(method),
             suggestion(method, _METHODS),
         )
     flat, rebuild = flatten(y0)
-    ys = [floating(y, f"argument `y0` of {who}") for y in flat]
-    times = floating(t, f"argument `t` of {who}")
+    ys = [floating(y, f"argument `y0` of {subject}") for y in flat]
+    times = floating(t, f"argument `t` of {subject}")
     if is_complex(times):
-        raise ArgumentTypeError(f"argument `t` of {who}", "real times", f"dtype {times.dtype}")
+        raise ArgumentTypeError(f"argument `t` of {subject}", "real times", f"dtype {times.dtype}")
     if times.ndim != 1 or not times.shape[0]:
         raise ShapeError(
-            f"argument `t` of {who}", "a 1-D array of at least one time", f"shape {times.shape}",
+            f"argument `t` of {subject}",
+            "a 1-D array of at least one time",
+            f"shape {times.shape}",
             "the first time is the time of y0: [0.0, 1.0]",
         )
 
@@ -89,7 +91,7 @@ def odeint(
         return leaves(func(rebuild(list(parts)), now, *args))
 
     known = [x._node for x in leaves(args) if isinstance(x, Tensor) and x._node is not None]
-    system = System(rates, who, {"rtol": rtol, "atol": atol, "method": method}, known)
+    system = System(rates, subject, {"rtol": rtol, "atol": atol, "method": method}, known)
     if not tags_of(times):
         return rebuild(integrate(system, ys, times))
     return rebuild(_by_intervals(system, ys, times))
@@ -105,25 +107,25 @@ class System:
     """
 
     def __init__(
-        self, rates: Callable[[Sequence[Any], Any], list[Any]], who: str, how: dict[str, Any],
+        self, rates: Callable[[Sequence[Any], Any], list[Any]], subject: str, how: dict[str, Any],
         known: Sequence[Node],
     ) -> None:
-        self.rates, self.who, self.how, self.known = rates, who, how, known
+        self.rates, self.subject, self.how, self.known = rates, subject, how, known
 
     def __call__(self, ys: Sequence[Any], t: Any) -> list[Any]:
         """dy/dt, each part with the shape and dtype of its y."""
         found = self.rates(ys, t)
         if len(found) != len(ys):
             raise ArgumentError(
-                f"result of {self.who}", f"dy/dt, a pytree of {len(ys)} leaves like y",
+                f"result of {self.subject}", f"dy/dt, a pytree of {len(ys)} leaves like y",
                 f"{len(found)}",
             )
         rates = []
         for y, rate in zip(ys, found, strict=True):
-            rate = as_output(rate, self.who)
+            rate = as_output(rate, self.subject)
             if rate.shape != y.shape:
                 raise ShapeError(
-                    f"result of {self.who}", f"dy/dt of shape {y.shape}, as y", f"{rate.shape}"
+                    f"result of {self.subject}", f"dy/dt of shape {y.shape}, as y", f"{rate.shape}"
                 )
             rates.append(rate if rate.dtype == y.dtype else astype(rate, y.dtype))
         return rates
@@ -134,7 +136,7 @@ class System:
 
     def like(self, rates: Callable[[Sequence[Any], Any], list[Any]]) -> System:
         """Another system with the same integration options."""
-        return System(rates, self.who, self.how, self.known)
+        return System(rates, self.subject, self.how, self.known)
 
 
 def _by_intervals(system: System, ys: list[Any], times: Any) -> list[Any]:
@@ -221,7 +223,7 @@ class _Numbers:
         steps = numpy.diff(times)
         if not (numpy.all(steps > 0) or numpy.all(steps < 0)):
             raise ArgumentError(
-                f"argument `t` of {self.system.who}", "increasing or decreasing times",
+                f"argument `t` of {self.system.subject}", "increasing or decreasing times",
                 numpy.array2string(times, threshold=8),
             )
         return self._parts(self._integrated(first).T)
@@ -231,7 +233,7 @@ class _Numbers:
 
         if not numpy.all(numpy.isfinite(self._slope(self.times[0], first))):
             raise ConvergenceError(
-                self.system.who, "a finite dy/dt at the first time", "infinities or NaNs",
+                self.system.subject, "a finite dy/dt at the first time", "infinities or NaNs",
             )
         finest = max(10 * float(numpy.finfo(numpy_dtype(y.dtype)).eps) for y in self.ys)
         how = {**self.system.how}
@@ -242,7 +244,7 @@ class _Numbers:
         slope.clear()
         if not found.success:
             raise ConvergenceError(
-                self.system.who, f"a solution up to t = {span[1]:g}",
+                self.system.subject, f"a solution up to t = {span[1]:g}",
                 f"one up to t = {found.t[-1] if len(found.t) else span[0]:g}: {found.message}",
                 "for a stiff equation pass method='Radau'; check for a singularity",
             )

@@ -22,9 +22,9 @@ Tags = dict[int, int]
 """The hidden axes of a batched array: tag -> length."""
 
 
-def floating(value: Any, who: str) -> Any:
+def floating(value: Any, subject: str) -> Any:
     """A value as a Tensor of real or complex floats; integers are converted."""
-    x = Tensor(value) if isinstance(value, (list, tuple)) else as_output(value, who)
+    x = Tensor(value) if isinstance(value, (list, tuple)) else as_output(value, subject)
     return x if is_inexact(x._data) else astype(x, numpy.float64)
 
 
@@ -35,10 +35,10 @@ class Form:
     complex equations becomes a real system.
     """
 
-    def __init__(self, tree: Any, who: str) -> None:
-        self.who = who
+    def __init__(self, tree: Any, subject: str) -> None:
+        self.subject = subject
         flat, self.rebuild = flatten(tree)
-        self.parts = [floating(x, who) for x in flat]
+        self.parts = [floating(x, subject) for x in flat]
         self.shapes = [x.shape for x in self.parts]
         self.dtypes = [x.dtype for x in self.parts]
         self.dtype = numpy.result_type(*map(numpy_dtype, self.dtypes), numpy.float32)
@@ -56,7 +56,7 @@ class Form:
         """
         pieces = []
         for x in leaves(tree):
-            x = as_output(x, self.who)
+            x = as_output(x, self.subject)
             for part in (real(x), imag(x)) if is_complex(x) else (x,):
                 if part.dtype != self.dtype:
                     part = astype(part, self.dtype)
@@ -64,7 +64,7 @@ class Form:
         found = pieces[0] if len(pieces) == 1 else concat(pieces)
         if found.shape != (self.size,):
             raise ShapeError(
-                f"result of {self.who}", f"{self.size} entries, as many as the unknown has",
+                f"result of {self.subject}", f"{self.size} entries, as many as the unknown has",
                 f"{found.shape[0]}",
             )
         return found

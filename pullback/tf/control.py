@@ -98,9 +98,9 @@ def _truth(pred: Any) -> Any:
     return pred if isinstance(pred, (bool, CoreTensor)) else as_tensor(pred)
 
 
-def _given(function: Any, who: str) -> Any:
+def _given(function: Any, subject: str) -> Any:
     if not callable(function):
-        raise TypeError(f"{who} must be callable, got {function!r}")
+        raise TypeError(f"{subject} must be callable, got {function!r}")
     return function
 
 
@@ -228,10 +228,10 @@ def _start(initializer: Any) -> Any:
     return None if initializer is None else mapped(convert_to_tensor, initializer)
 
 
-def _over(run: Callable[[Any], Any], elems: Any, back_prop: bool, who: str) -> Any:
+def _over(run: Callable[[Any], Any], elems: Any, back_prop: bool, subject: str) -> Any:
     """Run a loop over entries; translate its errors to TensorFlow's."""
     try:
         found = run(mapped(convert_to_tensor, elems))
     except (ShapeError, DtypeError) as error:
-        raise translated(error, who) from None
+        raise translated(error, subject) from None
     return found if back_prop else mapped(stop_gradient, found)

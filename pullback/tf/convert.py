@@ -74,15 +74,15 @@ def _holds_tensors(value: Any) -> bool:
     )
 
 
-def operand(value: Any, kinds: str = "", who: str = "") -> Any:
+def operand(value: Any, kinds: str = "", subject: str = "") -> Any:
     """Convert an operand to a front-end tensor or variable; check its kind of dtype."""
     x = value if isinstance(value, Members) else as_tensor(value)
     if kinds and kind_of(x._array.dtype) not in kinds:
-        raise wrong_dtype(who, x._array.dtype, kinds)
+        raise wrong_dtype(subject, x._array.dtype, kinds)
     return x
 
 
-def matched(who: str, *values: Any) -> list[Any]:
+def matched(subject: str, *values: Any) -> list[Any]:
     """Tensors of one dtype: that of the first tensor or array, else that of the first value.
 
     Raises an `InvalidArgumentError` if a value has another dtype and cannot be converted.
@@ -98,10 +98,10 @@ def matched(who: str, *values: Any) -> list[Any]:
     for value in values:
         if isinstance(value, CoreTensor):
             if value._array.dtype != dtype:
-                raise mixed_dtypes(who, dtype, value._array.dtype)
+                raise mixed_dtypes(subject, dtype, value._array.dtype)
             made.append(operand(value))
         else:
-            made.append(wrap(Tensor, array_of(like(value, dtype, who), dtype)))
+            made.append(wrap(Tensor, array_of(like(value, dtype, subject), dtype)))
     return made
 
 

@@ -20,22 +20,22 @@ __all__ = [
 
 @whole
 def _convolved(
-    x: Any, w: Any, strides: Any, padding: Any, data_format: Any, dilations: Any, who: str,
+    x: Any, w: Any, strides: Any, padding: Any, data_format: Any, dilations: Any, subject: str,
     groups: int | None = None,
 ) -> Any:
-    x, w = matched(who, x, w)
-    layout = layout_of(data_format, w.ndim - 2, who)
-    x = channels_first(x, layout, who)
+    x, w = matched(subject, x, w)
+    layout = layout_of(data_format, w.ndim - 2, subject)
+    x = channels_first(x, layout, subject)
     if groups is None:
         groups = x.shape[1] // max(1, w.shape[-2])
     last = w.ndim - 1
     w = ops.permute_dims(w, (last, last - 1, *range(last - 1)))
     if groups < 1 or x.shape[1] != w.shape[1] * groups or w.shape[0] % groups:
-        raise invalid(f"`{who}`", "the same number of channels in filters and input",
+        raise invalid(f"`{subject}`", "the same number of channels in filters and input",
                       f"{w.shape[1]} and {x.shape[1]}")
     windows = windows_of(
-        x.shape[2:], w.shape[2:], spatial(strides, layout), padding_of(padding, layout, who),
-        spatial(1 if dilations is None else dilations, layout), who,
+        x.shape[2:], w.shape[2:], spatial(strides, layout), padding_of(padding, layout, subject),
+        spatial(1 if dilations is None else dilations, layout), subject,
     )
     return as_given(OPS["convolution"](x, w, windows=windows, groups=groups), layout)
 
@@ -150,22 +150,22 @@ def separable_conv2d(
 @whole
 def _transposed(
     x: Any, w: Any, output_shape: Any, strides: Any, padding: Any, data_format: Any,
-    dilations: Any, who: str,
+    dilations: Any, subject: str,
 ) -> Any:
-    x, w = matched(who, x, w)
-    layout = layout_of(data_format, w.ndim - 2, who)
-    x = channels_first(x, layout, who)
+    x, w = matched(subject, x, w)
+    layout = layout_of(data_format, w.ndim - 2, subject)
+    x = channels_first(x, layout, subject)
     last = w.ndim - 1
     w = ops.permute_dims(w, (last, last - 1, *range(last - 1)))  # (in, out, …): x has `in` channels
     sizes = shape_of(output_shape)
     if len(sizes) == len(layout):
         sizes = sizes[1:-1] if layout[1] != "C" else sizes[2:]
     windows = windows_of(
-        sizes, w.shape[2:], spatial(strides, layout), padding_of(padding, layout, who),
-        spatial(1 if dilations is None else dilations, layout), who,
+        sizes, w.shape[2:], spatial(strides, layout), padding_of(padding, layout, subject),
+        spatial(1 if dilations is None else dilations, layout), subject,
     )
     if x.shape[1] != w.shape[0] or windows.outs(sizes) != tuple(x.shape[2:]):
-        raise invalid(f"`{who}`", f"an output_shape whose convolution has shape {x.shape}, "
+        raise invalid(f"`{subject}`", f"an output_shape whose convolution has shape {x.shape}, "
                       f"{w.shape[0]} channels", f"{output_shape}")
     out = OPS["convolution_input_adjoint"](x, w, windows=windows, sizes=tuple(sizes), groups=1)
     return as_given(out, layout)

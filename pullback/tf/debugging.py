@@ -28,14 +28,14 @@ __all__ = [
 
 
 def _require(
-    holds: Any, message: str | None, who: str, expected: str, **shown: Any
+    holds: Any, message: str | None, subject: str, expected: str, **shown: Any
 ) -> None:
     """Raise an `InvalidArgumentError` with the tensors' values unless all of `holds` is true."""
     names, tensors = list(shown), list(shown.values())
 
     def text(*arrays: Any) -> str:
         got = ", ".join(f"{n} = {a}" for n, a in zip(names, arrays, strict=True))
-        return str(invalid(message or f"`{who}`", expected, got))
+        return str(invalid(message or f"`{subject}`", expected, got))
 
     require(ops.all(as_tensor(holds)), text, tensors)
 
@@ -117,8 +117,8 @@ def assert_all_finite(x: Any, message: str, name: str | None = None) -> Any:
 # Shapes and dtypes --------------------------------------------------------------------------
 
 
-def _refuse_rank(x: Any, expected: str, message: str | None, who: str) -> Exception:
-    return ArgumentError(message or f"`{who}`", expected, f"shape {x.shape}")
+def _refuse_rank(x: Any, expected: str, message: str | None, subject: str) -> Exception:
+    return ArgumentError(message or f"`{subject}`", expected, f"shape {x.shape}")
 
 
 def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:

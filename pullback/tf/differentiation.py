@@ -15,10 +15,10 @@ from .tape import UnconnectedGradients
 __all__ = ["grad_pass_through", "gradients", "hessians"]
 
 
-def _inside(who: str) -> None:
+def _inside(subject: str) -> None:
     if current_graph() is None:
         raise TapeError(
-            f"tf.{who}", "a call inside a tf.function", "eager execution", "use tf.GradientTape"
+            f"tf.{subject}", "a call inside a tf.function", "eager execution", "use tf.GradientTape"
         )
 
 

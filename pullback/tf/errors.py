@@ -115,29 +115,29 @@ for _kind in (_InvalidDtype, _InvalidShape, _InvalidPosition):
 
 
 def invalid(
-    who: str, expected: str, got: str, fix: str = "", kind: type = InvalidArgumentError
+    subject: str, expected: str, got: str, fix: str = "", kind: type = InvalidArgumentError
 ) -> Any:
     """An `InvalidArgumentError` in the library's four-line form."""
-    return kind(None, None, str(PullbackError(who, expected, got, fix)))
+    return kind(None, None, str(PullbackError(subject, expected, got, fix)))
 
 
-def mixed_dtypes(who: str, first: Any, second: Any) -> Any:
+def mixed_dtypes(subject: str, first: Any, second: Any) -> Any:
     """The error for two tensors of different dtypes."""
     return invalid(
-        f"`{who}`", f"tensors of one dtype, here {first}", f"a tensor of {second}",
+        f"`{subject}`", f"tensors of one dtype, here {first}", f"a tensor of {second}",
         f"tf.cast(x, tf.{first})", _InvalidDtype,
     )
 
 
-def wrong_dtype(who: str, dtype: Any, kinds: str) -> Any:
+def wrong_dtype(subject: str, dtype: Any, kinds: str) -> Any:
     """The error for an operation that does not support a dtype."""
     names = {"f": "float", "c": "complex", "i": "integer", "b": "bool"}
     expected = ", ".join(names[k] for k in kinds if k in names)
-    return invalid(f"`{who}`", f"one of the dtypes {expected}", f"dtype {dtype}",
+    return invalid(f"`{subject}`", f"one of the dtypes {expected}", f"dtype {dtype}",
                    "convert it with tf.cast", _InvalidDtype)
 
 
-def translated(error: Exception, who: str) -> Exception:
+def translated(error: Exception, subject: str) -> Exception:
     """An error of the core or of NumPy about a value, as TensorFlow's exception."""
     if isinstance(error, OpError):
         return error
@@ -146,7 +146,7 @@ def translated(error: Exception, who: str) -> Exception:
         kind = _InvalidPosition
     elif isinstance(error, ShapeError) or not isinstance(error, PullbackError):
         kind = _InvalidShape
-    text = str(error) if isinstance(error, PullbackError) else f"`{who}`: {error}"
+    text = str(error) if isinstance(error, PullbackError) else f"`{subject}`: {error}"
     return noted(kind(None, None, text), error)
 
 

@@ -150,24 +150,27 @@ def _positions(indices: Any) -> Any:
     return operand(indices, "iu", "indices")._data
 
 
-def _check_range(at: Any, length: Any, who: str) -> None:
+def _check_range(at: Any, length: Any, subject: str) -> None:
     if at.__class__ is Symbol or length is None:
-        raise SymbolError(f"argument `indices` of `{who}`", "indices known while tracing",
+        raise SymbolError(f"argument `indices` of `{subject}`", "indices known while tracing",
                           "symbols that are known only when the graph runs")
     if at.size and not (at.min() >= 0 and at.max() < length):
-        raise invalid(f"argument `indices` of `{who}`", f"indices in [0, {length})",
+        raise invalid(f"argument `indices` of `{subject}`", f"indices in [0, {length})",
                       f"indices from {at.min()} to {at.max()}")
 
 
-def _coordinates(at: Any, shape: Any, who: str) -> tuple[Any, ...]:
+def _coordinates(at: Any, shape: Any, subject: str) -> tuple[Any, ...]:
     """One index array for each of the first axes."""
     count = at.shape[-1]
     if count > len(shape):
-        raise invalid(f"argument `indices` of `{who}`", f"at most {len(shape)} indices per entry",
-                      f"{count}")
+        raise invalid(
+            f"argument `indices` of `{subject}`",
+            f"at most {len(shape)} indices per entry",
+            f"{count}",
+        )
     where = tuple(at[..., i] for i in range(count))
     for positions, length in zip(where, shape, strict=False):
-        _check_range(positions, length, who)
+        _check_range(positions, length, subject)
     return where
 
 

@@ -21,15 +21,15 @@ __all__ = [
 
 @whole
 def _pooled(
-    x: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, dilations: Any, who: str,
+    x: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, dilations: Any, subject: str,
     largest: bool,
 ) -> Any:
-    x = operand(x, "f", who)
-    layout = layout_of(data_format, x.ndim - 2, who)
-    x = channels_first(x, layout, who)
+    x = operand(x, "f", subject)
+    layout = layout_of(data_format, x.ndim - 2, subject)
+    x = channels_first(x, layout, subject)
     windows = windows_of(
         x.shape[2:], spatial(ksize, layout), spatial(strides, layout),
-        padding_of(padding, layout, who), spatial(dilations, layout), who,
+        padding_of(padding, layout, subject), spatial(dilations, layout), subject,
     )
     if largest:
         return as_given(OPS["max_pool"](x, windows=windows), layout)
@@ -39,10 +39,10 @@ def _pooled(
     return as_given(out / math.prod(windows.lengths), layout)
 
 
-def _any_rank(x: Any, who: str) -> Any:
-    x = operand(x, "f", who)
+def _any_rank(x: Any, subject: str) -> Any:
+    x = operand(x, "f", subject)
     if x.ndim - 2 not in LAYOUTS:
-        raise invalid(f"argument `input` of `{who}`", "3, 4 or 5 axes", f"shape {x.shape}")
+        raise invalid(f"argument `input` of `{subject}`", "3, 4 or 5 axes", f"shape {x.shape}")
     return x
 
 
@@ -53,11 +53,11 @@ def _pool_function(name: str, d: int | None) -> Any:
         input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None,
         name: str | None = None,
     ) -> Any:
-        who = call.__name__
-        x = _any_rank(input, who)
+        subject = call.__name__
+        x = _any_rank(input, subject)
         if d is not None and x.ndim != d + 2:
-            raise invalid(f"argument `input` of `{who}`", f"{d + 2} axes", f"shape {x.shape}")
-        return _pooled(x, ksize, strides, padding, data_format, 1, who, largest)
+            raise invalid(f"argument `input` of `{subject}`", f"{d + 2} axes", f"shape {x.shape}")
+        return _pooled(x, ksize, strides, padding, data_format, 1, subject, largest)
 
     call.__name__ = call.__qualname__ = name
     what = (

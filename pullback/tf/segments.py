@@ -23,21 +23,25 @@ __all__ = [
 ]
 
 
-def _numbers(data: Any, ids: Any, count: Any, who: str) -> tuple[Any, Any, int]:
+def _numbers(data: Any, ids: Any, count: Any, subject: str) -> tuple[Any, Any, int]:
     """The data with one axis for the segments, the segment ids, and the number of segments."""
-    x, at = operand(data), operand(ids, "iu", who)._data
+    x, at = operand(data), operand(ids, "iu", subject)._data
     if tuple(x.shape[: at.ndim]) != at.shape:
-        raise invalid(f"argument `segment_ids` of `{who}`",
+        raise invalid(f"argument `segment_ids` of `{subject}`",
                       f"a shape that is a prefix of {x.shape}", f"{at.shape}")
     flat = at.reshape(-1)
     if count is None:
         if at.ndim != 1 or (flat.size and ((numpy.diff(flat) < 0).any() or flat[0] < 0)):
-            raise invalid(f"argument `segment_ids` of `{who}`", "segment ids in ascending order",
-                          f"{at}", f"tf.math.unsorted_{who}")
+            raise invalid(
+                f"argument `segment_ids` of `{subject}`",
+                "segment ids in ascending order",
+                f"{at}",
+                f"tf.math.unsorted_{subject}",
+            )
         count = int(flat[-1]) + 1 if flat.size else 0
     count = int(raw(count))
     if flat.size and flat.max() >= count:
-        raise invalid(f"argument `segment_ids` of `{who}`", f"segment ids below {count}",
+        raise invalid(f"argument `segment_ids` of `{subject}`", f"segment ids below {count}",
                       f"segment id {flat.max()}")
     rest = tuple(x.shape[at.ndim :])
     return ops.reshape(x, (flat.size, *rest)), numpy.where(flat < 0, count, flat), count

@@ -52,9 +52,9 @@ def _named(call: Any, name: str, core: str, count: int) -> Callable[..., Any]:
     return checked(call)
 
 
-def _with_axes(x: Any, count: int, who: str) -> Any:
+def _with_axes(x: Any, count: int, subject: str) -> Any:
     if x.ndim < count:
-        raise invalid(f"`{who}`", f"{count} axes or more", f"shape {x.shape}")
+        raise invalid(f"`{subject}`", f"{count} axes or more", f"shape {x.shape}")
     return x
 
 

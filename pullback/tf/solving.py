@@ -36,10 +36,10 @@ def _of_matrix(name: str, kinds: str = "fc") -> Callable[..., Any]:
     return checked(call)
 
 
-def _matrix(value: Any, who: str, kinds: str = "fc") -> Any:
-    x = operand(value, kinds, who)
+def _matrix(value: Any, subject: str, kinds: str = "fc") -> Any:
+    x = operand(value, kinds, subject)
     if x.ndim < 2:
-        raise invalid(f"`{who}`", "a matrix, or a stack of them", f"shape {x.shape}")
+        raise invalid(f"`{subject}`", "a matrix, or a stack of them", f"shape {x.shape}")
     return x
 
 
@@ -331,10 +331,10 @@ def set_diag(
     return ops.set_at(x, d, _places(d.shape[-1], _one(k, "set_diag")))
 
 
-def _one(k: Any, who: str) -> int:
+def _one(k: Any, subject: str) -> int:
     at = numpy.asarray(raw(k)).reshape(-1)
     if at.size != 1:
-        raise invalid(f"argument `k` of `{who}`", "one diagonal", f"{at.tolist()}")
+        raise invalid(f"argument `k` of `{subject}`", "one diagonal", f"{at.tolist()}")
     return int(at[0])
 
 

@@ -117,12 +117,12 @@ class Members:
     def __complex__(self) -> complex:
         return complex(self._number("complex"))
 
-    def _number(self, who: str) -> Any:
+    def _number(self, subject: str) -> Any:
         if self._data.shape:
-            raise ArgumentTypeError(f"`{who}` of a tensor", "a scalar", f"shape {self.shape}",
+            raise ArgumentTypeError(f"`{subject}` of a tensor", "a scalar", f"shape {self.shape}",
                                     "take one entry")
         own: Any = self
-        return own._leave(f"{who}()")[()]
+        return own._leave(f"{subject}()")[()]
 
     def __getitem__(self, index: Any) -> Any:
         if index.__class__ is not int:
@@ -182,9 +182,9 @@ class Members:
         return OPS["bitwise_invert"](_of_kind(self, "biu", "invert"))
 
 
-def _of_kind(x: Any, kinds: str, who: str) -> Any:
+def _of_kind(x: Any, kinds: str, subject: str) -> Any:
     if kind_of(x._array.dtype) not in kinds:
-        raise wrong_dtype(who, x._array.dtype, kinds)
+        raise wrong_dtype(subject, x._array.dtype, kinds)
     return x
 
 

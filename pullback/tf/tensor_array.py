@@ -220,9 +220,9 @@ class TensorArray:
         found = self._entries[place]
         return zeros(self._known("read"), self._dtype) if found is None else found
 
-    def _known(self, who: str) -> tuple[int, ...]:
+    def _known(self, subject: str) -> tuple[int, ...]:
         if not self._shape.is_fully_defined():
-            raise invalid(f"TensorArray.{who}", "written entries, or an element_shape",
+            raise invalid(f"TensorArray.{subject}", "written entries, or an element_shape",
                           f"element_shape {self._shape}")
         return tuple(self._shape)
 

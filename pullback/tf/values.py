@@ -26,7 +26,7 @@ _DEFAULT = {
 }
 
 
-def like(value: Any, dtype: Any, who: str) -> Any:
+def like(value: Any, dtype: Any, subject: str) -> Any:
     """The other operand of a tensor; a Python number that fits is returned unchanged.
 
     Raises an `InvalidArgumentError` for values that do not fit the dtype, `ArgumentError` for None.
@@ -39,7 +39,7 @@ def like(value: Any, dtype: Any, who: str) -> Any:
     try:
         return array_of(value, dtype)
     except TypeError:
-        raise mixed_dtypes(who, dtype, getattr(value, "dtype", type(value).__name__)) from None
+        raise mixed_dtypes(subject, dtype, getattr(value, "dtype", type(value).__name__)) from None
 
 
 def array_of(value: Any, dtype: Any = None) -> Any:

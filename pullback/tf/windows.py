@@ -12,7 +12,7 @@ LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 """number of spatial axes -> the channels-last layout, the channels-first layout."""
 
 
-def layout_of(data_format: str | None, d: int, who: str) -> str:
+def layout_of(data_format: str | None, d: int, subject: str) -> str:
     """The layout; channels last if data_format is None.
 
     Raises an `InvalidArgumentError` for an unknown layout.
@@ -20,15 +20,15 @@ def layout_of(data_format: str | None, d: int, who: str) -> str:
     if data_format is None:
         return LAYOUTS[d][0]
     if data_format not in LAYOUTS[d]:
-        raise invalid(f"argument `data_format` of `{who}`", " or ".join(LAYOUTS[d]),
+        raise invalid(f"argument `data_format` of `{subject}`", " or ".join(LAYOUTS[d]),
                       repr(data_format))
     return data_format
 
 
-def channels_first(x: Any, layout: str, who: str) -> Any:
+def channels_first(x: Any, layout: str, subject: str) -> Any:
     """Transpose to the core's axis order, channels first."""
     if x.ndim != len(layout):
-        raise invalid(f"argument `input` of `{who}`", f"{len(layout)} axes", f"shape {x.shape}")
+        raise invalid(f"argument `input` of `{subject}`", f"{len(layout)} axes", f"shape {x.shape}")
     last = x.ndim - 1
     return x if layout[1] == "C" else ops.permute_dims(x, (0, last, *range(1, last)))
 
@@ -48,11 +48,13 @@ def spatial(value: Any, layout: str) -> Any:
     return given[1:-1] if layout[1] != "C" else given[2:]
 
 
-def padding_of(padding: Any, layout: str, who: str) -> Any:
+def padding_of(padding: Any, layout: str, subject: str) -> Any:
     """The core's form of a padding: "same", "valid", or one pair per spatial axis."""
     if isinstance(padding, str):
         if padding.upper() not in ("SAME", "VALID"):
-            raise invalid(f"argument `padding` of `{who}`", "SAME, VALID or pairs", repr(padding))
+            raise invalid(
+                f"argument `padding` of `{subject}`", "SAME, VALID or pairs", repr(padding)
+            )
         return padding.lower()
     pairs = [tuple(int(n) for n in pair) for pair in padding]
     return tuple(pairs[1:-1] if layout[1] != "C" else pairs[2:])

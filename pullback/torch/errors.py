@@ -25,7 +25,7 @@ __all__ = ["as_runtime", "guarded", "guarded_pull", "written"]
 _twins: dict[type, type] = {}
 
 
-def as_runtime(error: Exception, who: str = "operation") -> Exception:
+def as_runtime(error: Exception, subject: str = "operation") -> Exception:
     """The error, made a RuntimeError as well if PyTorch raises one.
 
     >>> from pullback.errors import ArgumentError
@@ -35,17 +35,17 @@ def as_runtime(error: Exception, who: str = "operation") -> Exception:
     if isinstance(error, (RuntimeError, IndexError)):
         return error
     if isinstance(error, ShapeError) and isinstance(error.__context__, IndexError):
-        return PositionError(error.who, "an existing axis", error.got)
+        return PositionError(error.subject, "an existing axis", error.got)
     if not isinstance(error, (ValueError, DtypeError, BatchedValueError)):
         return error
     if not isinstance(error, PullbackError):  # raised by an array library
-        error = ShapeError(f"`{who}`", "operands with compatible shapes", str(error))
+        error = ShapeError(f"`{subject}`", "operands with compatible shapes", str(error))
     cls = type(error)
     twin = _twins.get(cls)
     if twin is None:
         body = {"__module__": cls.__module__, "__doc__": cls.__doc__}
         twin = _twins[cls] = type(cls.__name__, (cls, RuntimeError), body)
-    return twin(error.who, error.expected, error.got, error.fix)
+    return twin(error.subject, error.expected, error.got, error.fix)
 
 
 _NUMPYS = {"axis": "dim", "keepdims": "keepdim"}

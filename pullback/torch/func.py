@@ -25,36 +25,36 @@ __all__ = [
 Function = Callable[..., Any]
 
 
-def _on_tensors(func: Function, who: str, has_aux: bool = False) -> Function:
+def _on_tensors(func: Function, subject: str, has_aux: bool = False) -> Function:
     """Check that the function's results (except the auxiliary one) are tensors."""
 
     @functools.wraps(func)
     def checked(*args: Any, **keywords: Any) -> Any:
         out = func(*args, **keywords)
         value = out[0] if has_aux and isinstance(out, tuple) and out else out
-        _check(value, f"result of the function given to `{who}`")
+        _check(value, f"result of the function given to `{subject}`")
         return out
 
     return checked
 
 
-def _check(values: Any, who: str) -> None:
+def _check(values: Any, subject: str) -> None:
     for leaf in leaves(values):
         if not isinstance(leaf, CoreTensor):
             raise ArgumentError(
-                who, "a pytree of tensors", f"a {type(leaf).__name__}",
+                subject, "a pytree of tensors", f"a {type(leaf).__name__}",
                 "convert it with torch.tensor(…)",
             )
 
 
-def _of_arguments(function: Function, argnums: Argnums, who: str) -> Function:
+def _of_arguments(function: Function, argnums: Argnums, subject: str) -> Function:
     """Check that the arguments to differentiate with respect to are tensors."""
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         for i in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
             if -len(args) <= i < len(args):
-                _check(args[i], f"argument {i} of `{who}` of a function")
+                _check(args[i], f"argument {i} of `{subject}` of a function")
         return function(*args, **keywords)
 
     return guarded_pull(call)

@@ -42,23 +42,25 @@ def jvp(
     (Tensor(0.), Tensor(2.))
     """
     check_callable(fun, "jvp")
-    who = f"jvp of `{getattr(fun, '__name__', 'a function')}`"
+    subject = f"jvp of `{getattr(fun, '__name__', 'a function')}`"
     for given, name in ((primals, "primals"), (tangents, "tangents")):
         if not isinstance(given, (tuple, list)):
             raise ArgumentTypeError(
-                f"argument `{name}` of {who}", "a tuple or list, one entry per argument",
+                f"argument `{name}` of {subject}", "a tuple or list, one entry per argument",
                 f"a {type(given).__name__}", f"write jvp(f, (x,), (t,)): {name}=({name[0]},)",
             )
     flat, rebuild = flatten(tuple(primals))
     ts, _ = flatten(tuple(tangents))
     if len(flat) != len(ts):
         raise ArgumentError(
-            f"argument `tangents` of {who}",
+            f"argument `tangents` of {subject}",
             f"a structure like the primals', with {len(flat)} leaves",
             f"one with {len(ts)}",
         )
     sweep = Accumulator()
-    seen = [_watched(sweep, x, t, i, who) for i, (x, t) in enumerate(zip(flat, ts, strict=True))]
+    seen = [
+        _watched(sweep, x, t, i, subject) for i, (x, t) in enumerate(zip(flat, ts, strict=True))
+    ]
     start = number()
     before = sweep.activate()
     departed, _ = follow()
@@ -70,14 +72,14 @@ def jvp(
     if has_aux:
         if not isinstance(out, tuple) or len(out) != 2:
             raise ArgumentTypeError(
-                who, "a function that returns (value, aux), for has_aux=True",
+                subject, "a function that returns (value, aux), for has_aux=True",
                 f"one that returns a {type(out).__name__}",
             )
         out, aux = out[0], _released(out[1])
     tree = WithoutNone(out)
-    outs = [as_output(v, who) for v in tree.leaves]
+    outs = [as_output(v, subject) for v in tree.leaves]
     if any(sweep.tangent(o) is None for o in outs):
-        warn_of_lost(departed, sweep.tangents, start, who)
+        warn_of_lost(departed, sweep.tangents, start, subject)
     value = tree.rebuild([untracked(o) for o in outs])
     given = [sweep.tangent(x) for x in seen]
     tangent = tree.rebuild(_without_aliases([_tangent(sweep, o) for o in outs], given))
@@ -89,17 +91,17 @@ def _released(aux: Any) -> Any:
     return rebuild([untracked(v) for v in flat])
 
 
-def _watched(sweep: Accumulator, x: Any, t: Any, i: int, who: str) -> Any:
+def _watched(sweep: Accumulator, x: Any, t: Any, i: int, subject: str) -> Any:
     """A primal with its tangent; unchanged if it has none (None, or integers)."""
     if x is None:
         return None
     x = x if isinstance(x, Tensor) else Tensor(to_array(x))
     if t is None:
         return x
-    return sweep.watch(x, tangent_of(x, t, f"tangent {i} of {who}"))
+    return sweep.watch(x, tangent_of(x, t, f"tangent {i} of {subject}"))
 
 
-def tangent_of(x: Any, t: Any, who: str) -> Any:
+def tangent_of(x: Any, t: Any, subject: str) -> Any:
     """A tangent in the shape and dtype of its primal; a raw array unless it is tracked.
 
     Raises `ShapeError` or `DtypeError` if it does not fit.
@@ -107,14 +109,16 @@ def tangent_of(x: Any, t: Any, who: str) -> Any:
     t = t if isinstance(t, Tensor) else Tensor(to_array(t))
     if not is_inexact(x._data):
         raise DtypeError(
-            who, "None, because the primal has integers", f"dtype {t.dtype} for {x.dtype}",
+            subject, "None, because the primal has integers", f"dtype {t.dtype} for {x.dtype}",
             "pass floats as primals: 3.0 and not 3, or pullback.astype(x, pullback.float64)",
         )
     if t.shape != x.shape:
-        raise ShapeError(who, f"the primal's shape {x.shape}", f"shape {t.shape}")
+        raise ShapeError(subject, f"the primal's shape {x.shape}", f"shape {t.shape}")
     if t.dtype != x.dtype:
         if is_complex(t) and not is_complex(x):
-            raise DtypeError(who, f"a real dtype, like the primal's {x.dtype}", f"dtype {t.dtype}")
+            raise DtypeError(
+                subject, f"a real dtype, like the primal's {x.dtype}", f"dtype {t.dtype}"
+            )
         t = OPS["astype"](t, x.dtype)
     return t if t._node is not None else t._data
 
@@ -161,13 +165,14 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         ts, _ = flatten(tuple(tangents))
         if len(ts) != len(trace.leaves):
             raise ArgumentError(
-                f"tangents of {trace.who}", f"as many leaves as the primals, {len(trace.leaves)}",
+                f"tangents of {trace.subject}",
+                f"as many leaves as the primals, {len(trace.leaves)}",
                 f"{len(ts)}",
             )
         given = {}
         for i, (x, t) in enumerate(zip(trace.leaves, ts, strict=True)):
             if x is not None and t is not None:
-                t = tangent_of(x, t, f"tangent {i} of {trace.who}")
+                t = tangent_of(x, t, f"tangent {i} of {trace.subject}")
                 given[x._node] = t
         before = _state.state()
         level = before.level

@@ -64,21 +64,21 @@ def vmap(
                 f"argument `{what}` of vmap", f"None, or at least {least}", repr(given)
             )
     name = getattr(fun, "__name__", "a function")
-    who = f"vmap of `{name}`"
+    subject = f"vmap of `{name}`"
 
     @functools.wraps(fun)
     def mapped(*args: Any, **keywords: Any) -> Any:
         axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
         if isinstance(axes, tuple) and len(axes) != len(args):
             raise ArgumentError(
-                f"argument `in_axes` of {who}", f"one axis for each of {len(args)} arguments",
+                f"argument `in_axes` of {subject}", f"one axis for each of {len(args)} arguments",
                 f"{len(axes)}",
             )
         flat, rebuild = flatten((args, keywords))
-        at = spread_prefix((axes, 0) if keywords else (axes, None), (args, keywords), who)
-        size = _size(flat, at, axis_size, who)
+        at = spread_prefix((axes, 0) if keywords else (axes, None), (args, keywords), subject)
+        size = _size(flat, at, axis_size, subject)
         if chunk_size is not None and chunk_size < size:
-            return _chunked(mapped_once, flat, at, rebuild, size, chunk_size, out_axes, who)
+            return _chunked(mapped_once, flat, at, rebuild, size, chunk_size, out_axes, subject)
         return mapped_once(flat, at, rebuild, size)
 
     def mapped_once(flat: list[Any], at: list[Any], rebuild: Any, size: int) -> Any:
@@ -94,15 +94,15 @@ def vmap(
         finally:
             vmaps.leave(token)
         tree = WithoutNone(out)
-        places = tree.select(spread_prefix(out_axes, out, who))
+        places = tree.select(spread_prefix(out_axes, out, subject))
         return tree.rebuild([
-            _shown(o, axis, tag, size, who) for o, axis in zip(tree.leaves, places, strict=True)
+            _shown(o, axis, tag, size, subject) for o, axis in zip(tree.leaves, places, strict=True)
         ])
 
     return mapped
 
 
-def _size(flat: list[Any], at: list[Any], axis_size: int | None, who: str) -> int:
+def _size(flat: list[Any], at: list[Any], axis_size: int | None, subject: str) -> int:
     """The number of examples; also checks the axes."""
     sizes: dict[int, str] = {}
     if axis_size is not None:
@@ -112,23 +112,23 @@ def _size(flat: list[Any], at: list[Any], axis_size: int | None, who: str) -> in
             continue
         if not (isinstance(x, (Tensor, *SCALARS)) or is_array(x)):
             raise ArgumentTypeError(
-                f"leaf {i} of the arguments of {who}", "an array or a Tensor, to map over",
+                f"leaf {i} of the arguments of {subject}", "an array or a Tensor, to map over",
                 f"a {type(x).__name__}", "give it the axis None in in_axes",
             )
         shape = tuple(getattr(x, "shape", ()))
         if not hasattr(axis, "__index__"):
             raise ArgumentTypeError(
-                f"argument `in_axes` of {who}", "integers and None", repr(axis)
+                f"argument `in_axes` of {subject}", "integers and None", repr(axis)
             )
         if not -len(shape) <= axis < len(shape):
             raise ShapeError(
-                f"leaf {i} of the arguments of {who}", f"an axis {axis} to map over",
+                f"leaf {i} of the arguments of {subject}", f"an axis {axis} to map over",
                 f"shape {shape}", "name the mapped axis in in_axes, or None to share the argument",
             )
         sizes.setdefault(int(shape[axis]), f"leaf {i} of shape {shape}, axis {axis}")
     if len(sizes) != 1:
         raise ArgumentError(
-            who, "one number of examples" + ("" if sizes else ", from a mapped argument"),
+            subject, "one number of examples" + ("" if sizes else ", from a mapped argument"),
             ", ".join(f"{n} ({by})" for n, by in sizes.items()) or "no mapped argument",
             "check in_axes" if sizes else "pass axis_size",
         )
@@ -140,12 +140,12 @@ def _hidden(x: Any, axis: int, tag: int) -> Any:
     return OPS["hide_axis"](x, axis=axis % len(x.shape), tag=tag)
 
 
-def _shown(value: Any, axis: int | None, tag: int, size: int, who: str) -> Any:
-    out = as_output(value, who)
+def _shown(value: Any, axis: int | None, tag: int, size: int, subject: str) -> Any:
+    out = as_output(value, subject)
     if axis is None:
         if tag in getattr(out._data.shape, "tags", ()):
             raise ArgumentError(
-                f"result of {who} with the axis None in out_axes",
+                f"result of {subject} with the axis None in out_axes",
                 "a value shared by all examples", "one per example",
                 "give it an axis in out_axes, or reduce it inside",
             )
@@ -153,7 +153,7 @@ def _shown(value: Any, axis: int | None, tag: int, size: int, who: str) -> Any:
     rank = len(out.shape) + 1
     if not -rank <= axis < rank:
         raise ShapeError(
-            f"argument `out_axes` of {who}", f"an axis of a result with {rank} axes", str(axis)
+            f"argument `out_axes` of {subject}", f"an axis of a result with {rank} axes", str(axis)
         )
     shown = OPS["show_axis"](out, axis=axis % rank, tag=tag, size=size)
     if shown._node is None:  # a copy: the user may write to the result
@@ -163,7 +163,7 @@ def _shown(value: Any, axis: int | None, tag: int, size: int, who: str) -> Any:
 
 def _chunked(
     mapped: Callable[..., Any], flat: list[Any], at: list[Any], rebuild: Any, size: int,
-    chunk_size: int, out_axes: Any, who: str,
+    chunk_size: int, out_axes: Any, subject: str,
 ) -> Any:
     """Runs `chunk_size` examples at a time and concatenates the results."""
     parts = []
@@ -175,7 +175,7 @@ def _chunked(
         ]
         parts.append(mapped(piece, at, rebuild, end - begin))
     outs = [flatten(part) for part in parts]
-    places = spread_prefix(out_axes, parts[0], who)
+    places = spread_prefix(out_axes, parts[0], subject)
     return outs[0][1]([
         column[0] if axis is None or column[0] is None else OPS["concat"](column, axis=axis)
         for column, axis in zip(zip(*[flat for flat, _ in outs], strict=True), places, strict=True)

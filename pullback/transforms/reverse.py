@@ -36,14 +36,14 @@ def value_and_grad(
     >>> pb.value_and_grad(lambda x: pb.sum(x * x))(pb.tensor([1.0, 2.0]))
     (Tensor(5.), Tensor([2., 4.]))
     """
-    who = "value_and_grad"
+    subject = "value_and_grad"
     check_callable(fun, "grad")
-    check_unconnected(unconnected, who)
+    check_unconnected(unconnected, subject)
     allow = ("complex" if holomorphic else "complex real") + (" int" if allow_int else "")
 
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **keywords: Any) -> Any:
-        wanted, many = places(argnums, len(args), who)
+        wanted, many = places(argnums, len(args), subject)
         trace = Trace("grad", fun, args, keywords, wanted, has_aux=has_aux, allow=allow)
         out = scalar(trace, holomorphic=holomorphic)
         one = wrap(out._out, OPS["ones_like"](out._data))
@@ -165,7 +165,7 @@ def jacrev(
         trace = Trace("jacrev", fun, args, keywords, wanted, has_aux=has_aux, allow=allow)
         if all(x is None for x in trace.leaves):
             raise ArgumentError(
-                trace.who, "an argument that holds an array", "none",
+                trace.subject, "an argument that holds an array", "none",
                 "choose other arguments with argnums",
             )
         for out in trace.outs:

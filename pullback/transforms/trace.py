@@ -35,19 +35,19 @@ _inside: _state.Scoped[bool] = _state.Scoped("inside a transformation", False)
 class Trace:
     """A function's outputs, and the nodes of its differentiated arguments.
 
-    who      the transformation, for errors
+    subject  the transformation, for errors
     places   positions of the differentiated arguments
     allow    kinds of differentiated arguments beside real ones: "complex", "int", both or ""
     level    the level of the arguments' nodes
     """
 
     def __init__(
-        self, who: str, fun: Callable[..., Any], args: Sequence[Any],
+        self, subject: str, fun: Callable[..., Any], args: Sequence[Any],
         keywords: Mapping[str, Any], places: Sequence[int], *, has_aux: bool = False,
         allow: str = "complex", level: int = _state.TRACED,
     ) -> None:
         self.level = level
-        self.who = f"{who} of `{getattr(fun, '__name__', 'a function')}`"
+        self.subject = f"{subject} of `{getattr(fun, '__name__', 'a function')}`"
         self.leaves: list[Any] = []  # one tensor per number or array; integers have no node
         self.given: list[tuple[int, Rebuild]] = []  # per place: number of leaves, their tree
         seen = list(args)
@@ -71,34 +71,34 @@ class Trace:
         if has_aux:
             if not isinstance(out, tuple) or len(out) != 2:
                 raise ArgumentTypeError(
-                    self.who, "a function that returns (value, aux), for has_aux=True",
+                    self.subject, "a function that returns (value, aux), for has_aux=True",
                     f"one that returns a {type(out).__name__}",
                 )
             out, self.aux = out[0], mapped(self._released, out[1])
         self.tree = WithoutNone(out)
         self.rebuild = self.tree.rebuild
-        self.outs = [as_output(v, self.who) for v in self.tree.leaves]
+        self.outs = [as_output(v, self.subject) for v in self.tree.leaves]
 
     def _leaf(self, x: Any, place: int, allow: str) -> Any:
-        who = f"argument {place} of {self.who}"
+        subject = f"argument {place} of {self.subject}"
         if x is None:
             return None
         if not (isinstance(x, (Tensor, *SCALARS)) or is_array(x)):
             raise ArgumentTypeError(
-                who, "numbers, arrays and Tensors, in any nesting", f"a {type(x).__name__}",
+                subject, "numbers, arrays and Tensors, in any nesting", f"a {type(x).__name__}",
                 "differentiate other arguments (argnums), or close over this one",
             )
         x = x if isinstance(x, Tensor) else Tensor(x)
         if not is_inexact(x._data):
             if "int" not in allow:
                 raise DtypeError(
-                    who, "a real or complex floating dtype", f"dtype {x.dtype}",
+                    subject, "a real or complex floating dtype", f"dtype {x.dtype}",
                     "pass floats: 3.0 and not 3, or pullback.astype(x, pullback.float64)",
                 )
             return wrap(x._out, x._data)
         if is_complex(x) and "complex" not in allow:
             raise DtypeError(
-                who, "a real dtype", f"dtype {x.dtype}",
+                subject, "a real dtype", f"dtype {x.dtype}",
                 "pass holomorphic=True if the function has a complex derivative",
             )
         return fresh(x, self.level)
@@ -156,7 +156,7 @@ class Trace:
             node = out._node
             if node is None or g is None:
                 continue
-            g = start(out, g, self.who)
+            g = start(out, g, self.subject)
             g = wrapped(out._out, g) if record else raw(g)
             if not plain:
                 g = conjugated(g)
@@ -170,7 +170,7 @@ class Trace:
         if now.observers:
             pairs = [(x, a) for x, a in zip(self.leaves, answers, strict=True)
                      if x is not None and x._node is not None]
-            notify_gradient(self.who, self.outs, [x for x, _ in pairs], [a for _, a in pairs])
+            notify_gradient(self.subject, self.outs, [x for x, _ in pairs], [a for _, a in pairs])
         return answers
 
     def _found(
@@ -196,11 +196,11 @@ class Trace:
         if unconnected == "error" and missing:
             which = [i for i, n in enumerate(self.nodes) if n in missing]
             raise DisconnectedError(
-                self.who, "an output that depends on every differentiated argument",
+                self.subject, "an output that depends on every differentiated argument",
                 f"one that does not depend on leaf {', '.join(map(str, which))} of them",
                 'pass unconnected="zero" if zeros are right',
             )
-        warn_of_lost(self.departures, missing, self.start, self.who)
+        warn_of_lost(self.departures, missing, self.start, self.subject)
 
     def cotangents(self, tree: Any) -> list[Any]:
         """Flattens a cotangent with the value's structure into one cotangent per output.
@@ -210,7 +210,7 @@ class Trace:
         found = self.tree.like(tree)
         if found is None:
             raise ArgumentError(
-                f"cotangent of {self.who}",
+                f"cotangent of {self.subject}",
                 f"a structure like the value's, with {len(self.outs)} leaves",
                 f"one with {len(leaves(tree))}",
             )
@@ -237,7 +237,7 @@ def _zeros(data: Any) -> Any:
     return OPS["zeros_like"](data)
 
 
-def as_output(value: Any, who: str) -> Any:
+def as_output(value: Any, subject: str) -> Any:
     """An output as a Tensor.
 
     Raises `ArgumentTypeError` unless it is a number, an array or a Tensor.
@@ -247,12 +247,12 @@ def as_output(value: Any, who: str) -> Any:
     if isinstance(value, SCALARS) or is_array(value):
         return Tensor(value)
     raise ArgumentTypeError(
-        f"result of {who}", "numbers, arrays and Tensors, in any nesting",
+        f"result of {subject}", "numbers, arrays and Tensors, in any nesting",
         f"a {type(value).__name__}",
     )
 
 
-def places(argnums: Argnums, count: int, who: str) -> tuple[list[int], bool]:
+def places(argnums: Argnums, count: int, subject: str) -> tuple[list[int], bool]:
     """The non-negative positions in `argnums`, and whether `argnums` was a sequence.
 
     Raises `PositionError` for an argument that does not exist, `ArgumentError` for a duplicate.
@@ -262,17 +262,21 @@ def places(argnums: Argnums, count: int, who: str) -> tuple[list[int], bool]:
     for i in wanted:
         if not hasattr(i, "__index__"):
             raise ArgumentTypeError(
-                f"argument `argnums` of {who}", "an integer or a sequence of them", repr(argnums)
+                f"argument `argnums` of {subject}",
+                "an integer or a sequence of them",
+                repr(argnums),
             )
         if not -count <= int(i) < count:
             raise PositionError(
-                f"argument `argnums` of {who}", f"a position among {count} positional arguments",
-                str(i), "pass the differentiated arguments by position",
+                f"argument `argnums` of {subject}",
+                f"a position among {count} positional arguments",
+                str(i),
+                "pass the differentiated arguments by position",
             )
     found = [int(i) % count for i in wanted]
     if len(set(found)) < len(found):
         raise ArgumentError(
-            f"argument `argnums` of {who}", "each position once", repr(argnums)
+            f"argument `argnums` of {subject}", "each position once", repr(argnums)
         )
     return found, not single
 
@@ -285,13 +289,13 @@ def scalar(trace: Trace, *, holomorphic: bool) -> Any:
     """
     if len(trace.outs) != 1:
         raise ArgumentTypeError(
-            trace.who, "a function that returns one number", f"{len(trace.outs)} values",
+            trace.subject, "a function that returns one number", f"{len(trace.outs)} values",
             "return (value, other results) with has_aux=True, or use jacrev",
         )
     out = trace.outs[0]
     if out.shape != ():
         raise ShapeError(
-            trace.who, "a function that returns one number, of shape ()", f"shape {out.shape}",
+            trace.subject, "a function that returns one number, of shape ()", f"shape {out.shape}",
             "sum it, or use jacrev or vjp",
         )
     check_kind(trace, out, holomorphic=holomorphic)
@@ -302,7 +306,7 @@ def check_kind(trace: Trace, out: Any, *, holomorphic: bool) -> None:
     """Raises `DtypeError` unless an output is real, or complex if `holomorphic`."""
     if holomorphic != is_complex(out) or not is_inexact(out._data):
         raise DtypeError(
-            f"result of {trace.who}",
+            f"result of {trace.subject}",
             "a complex dtype, for holomorphic=True" if holomorphic else "a real floating dtype",
             f"dtype {out.dtype}",
             "" if holomorphic else "take its real part or its abs; for a function with a complex "
@@ -310,15 +314,15 @@ def check_kind(trace: Trace, out: Any, *, holomorphic: bool) -> None:
         )
 
 
-def check_callable(fun: Any, who: str) -> None:
+def check_callable(fun: Any, subject: str) -> None:
     """Raises `ArgumentTypeError` unless `fun` is callable."""
     if not callable(fun):
-        raise ArgumentTypeError(who, "a function", f"a {type(fun).__name__}")
+        raise ArgumentTypeError(subject, "a function", f"a {type(fun).__name__}")
 
 
-def check_unconnected(unconnected: str, who: str) -> None:
+def check_unconnected(unconnected: str, subject: str) -> None:
     """Raises `ArgumentError` unless it is "zero" or "error"."""
     if unconnected not in ("zero", "error"):
         raise ArgumentError(
-            f"argument `unconnected` of {who}", "'zero' or 'error'", repr(unconnected)
+            f"argument `unconnected` of {subject}", "'zero' or 'error'", repr(unconnected)
         )

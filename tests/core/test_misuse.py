@@ -10,6 +10,7 @@ import pytest
 import pullback as pb
 from pullback import errors
 from pullback.autograd import backward, grad
+from pullback.tools.check.finding import failed
 
 
 def leaf(*values: complex, dtype: Any = None) -> pb.Tensor:
@@ -121,3 +122,12 @@ def test_the_given_grad_is_not_shared_with_its_giver() -> None:
     (x * 2.0).backward()
     assert x.grad is mine
     same(mine, [7.0])
+
+
+def test_the_former_name_of_an_error_s_subject_works() -> None:
+    error = errors.ArgumentError("argument `x` of `f`", "a tensor", "a str")
+    with pytest.warns(DeprecationWarning, match=r"error\.subject"):
+        assert error.who == error.subject == "argument `x` of `f`"
+    found = failed("gradient of `f`", "2.0", "1.0", "multiply by two")
+    with pytest.warns(DeprecationWarning, match=r"finding\.subject"):
+        assert found.who == found.subject

@@ -205,13 +205,13 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[PullbackError], str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("rows", [5, None])
 def test_what_cannot_fit_is_refused_where_it_is_built(name: str, rows: Any) -> None:
-    build, family, who = REFUSED[name]
+    build, family, subject = REFUSED[name]
     with Graph().as_default() as graph:
         x = placeholder(np.float64, [rows, 4])
         with pytest.raises(family) as caught:
             build(x)
-    assert who in str(caught.value).splitlines()[0]
-    assert all(o.type != who.strip("`") for o in graph.operations)
+    assert subject in str(caught.value).splitlines()[0]
+    assert all(o.type != subject.strip("`") for o in graph.operations)
     notes = "\n".join(getattr(caught.value, "__notes__", ()))
     assert not notes or Path(__file__).name in notes, "the user's line"
 

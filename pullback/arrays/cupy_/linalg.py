@@ -18,20 +18,20 @@ from ...errors import ConvergenceError, ShapeError, SingularMatrixError
 from .kernels import compat
 
 
-def _matrices(x: Any, who: str, *, square: bool, argument: str = "x") -> Any:
+def _matrices(x: Any, subject: str, *, square: bool, argument: str = "x") -> Any:
     """Checks that x is a matrix or a stack of matrices; converts integers to float64."""
     if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
         kind = "square matrices" if square else "matrices"
         raise ShapeError(
-            f"argument `{argument}` of `{who}`", f"{kind}, on the last two axes",
+            f"argument `{argument}` of `{subject}`", f"{kind}, on the last two axes",
             f"shape {x.shape}",
         )
     return x if x.dtype.kind in "fc" else x.astype(numpy.float64)
 
 
-def _singular(who: str, x: Any) -> SingularMatrixError:
+def _singular(subject: str, x: Any) -> SingularMatrixError:
     return SingularMatrixError(
-        f"`{who}`", "matrices that have an inverse", f"a singular one among shape {x.shape}",
+        f"`{subject}`", "matrices that have an inverse", f"a singular one among shape {x.shape}",
         "add a small multiple of the identity, or use least squares",
     )
 

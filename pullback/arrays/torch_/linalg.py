@@ -17,9 +17,9 @@ from ..matrices import check_matrices, check_right_side, diverged, indefinite, s
 from .dtypes import inexact, matched
 
 
-def _floats(x: Any, who: str, *, square: bool = False, argument: str = "x") -> Any:
+def _floats(x: Any, subject: str, *, square: bool = False, argument: str = "x") -> Any:
     """x as floats; checks that it is a matrix or a stack of matrices."""
-    check_matrices(x.shape, who, square=square, argument=argument)
+    check_matrices(x.shape, subject, square=square, argument=argument)
     return inexact(x)
 
 

@@ -228,10 +228,10 @@ def binary_cross_entropy_with_logits(
     >>> float(binary_cross_entropy_with_logits(x, np.array([1.0]), pos_weight=np.array([3.0])))
     2.0794415416798357
     """
-    who = "binary_cross_entropy_with_logits"
+    subject = "binary_cross_entropy_with_logits"
     if tuple(x.shape) != tuple(target.shape):
         raise ShapeError(
-            f"argument `target` of `{who}`", f"shape {tuple(x.shape)}",
+            f"argument `target` of `{subject}`", f"shape {tuple(x.shape)}",
             f"shape {tuple(target.shape)}",
         )
     if weight is None and pos_weight is None:
@@ -242,7 +242,7 @@ def binary_cross_entropy_with_logits(
         values = (1 - target) * ops.softplus(x) + pos_weight * target * ops.softplus(-x)
     if weight is not None:
         values = values * weight
-    return reduced(values, reduction, who)
+    return reduced(values, reduction, subject)
 
 
 # Classes ------------------------------------------------------------------------------------

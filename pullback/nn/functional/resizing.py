@@ -44,9 +44,11 @@ def pad_mode(x: Any, widths: Any, mode: str) -> Any:
     return x
 
 
-def _blocks(x: Any, factor: int, who: str) -> tuple[tuple[int, ...], int, int, int]:
+def _blocks(x: Any, factor: int, subject: str) -> tuple[tuple[int, ...], int, int, int]:
     if len(x.shape) < 3:
-        raise ShapeError(f"argument `x` of `{who}`", "at least 3 axes", f"shape {tuple(x.shape)}")
+        raise ShapeError(
+            f"argument `x` of `{subject}`", "at least 3 axes", f"shape {tuple(x.shape)}"
+        )
     *lead, channels, height, width = x.shape
     return tuple(lead), channels, height, width
 

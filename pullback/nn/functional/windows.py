@@ -67,17 +67,18 @@ def conv_transpose1d(
 
 
 def _pool(
-    x: Any, window: Any, stride: Any, padding: Any, dilation: Any, ceil: bool, who: str
+    x: Any, window: Any, stride: Any, padding: Any, dilation: Any, ceil: bool, subject: str
 ) -> Any:
     """The windows of a pool over all axes but two; `ceil` adds a window that exceeds the end."""
     d = len(x.shape) - 2
-    lengths = _each(window, d, 1, "window", who)
-    strides = lengths if stride is None else _each(stride, d, 1, "stride", who)
-    apart, ends = _each(dilation, d, 1, "dilation", who), _each(padding, d, 0, "padding", who)
+    lengths = _each(window, d, 1, "window", subject)
+    strides = lengths if stride is None else _each(stride, d, 1, "stride", subject)
+    apart = _each(dilation, d, 1, "dilation", subject)
+    ends = _each(padding, d, 0, "padding", subject)
     for p, n in zip(ends, lengths, strict=True):
         if 2 * p > n:
             raise ArgumentError(
-                f"argument `padding` of `{who}`", "at most half the window", f"{p} for {n}"
+                f"argument `padding` of `{subject}`", "at most half the window", f"{p} for {n}"
             )
     pairs = []
     sizes = tuple(x.shape[2:])
@@ -87,7 +88,7 @@ def _pool(
         if ceil and (count - 1) * s >= size + p:
             count -= 1  # a window must start in the input or in the padding before it
         pairs.append((p, p + max(0, (count - 1) * s - room)))
-    return _windows(sizes, lengths, strides, tuple(pairs), apart, who)
+    return _windows(sizes, lengths, strides, tuple(pairs), apart, subject)
 
 
 def max_pool_nd(
@@ -160,11 +161,13 @@ def _cells(length: int, count: int) -> list[tuple[int, int]]:
     return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
 
 
-def _out_sizes(x: Any, size: Any, who: str) -> tuple[int, ...]:
+def _out_sizes(x: Any, size: Any, subject: str) -> tuple[int, ...]:
     d = len(x.shape) - 2
     given = tuple(size) if isinstance(size, (tuple, list)) else (size,) * d
     if len(given) != d:
-        raise ArgumentError(f"argument `size` of `{who}`", f"an int or {d} ints", f"{len(given)}")
+        raise ArgumentError(
+            f"argument `size` of `{subject}`", f"an int or {d} ints", f"{len(given)}"
+        )
     return tuple(n if m is None else m for m, n in zip(given, x.shape[2:], strict=True))
 
 
@@ -257,14 +260,14 @@ def fold(
     array([[[[1., 2., 1.]]]])
     """
     _check_images(x, "fold", 3)
-    who, lengths = "fold", _each(window, 2, 1, "window", "fold")
+    subject, lengths = "fold", _each(window, 2, 1, "window", "fold")
     sizes, s, p, a = (
-        _each(v, 2, least, name, who) for v, least, name in (
+        _each(v, 2, least, name, subject) for v, least, name in (
             (size, 1, "size"), (stride, 1, "stride"), (padding, 0, "padding"),
             (dilation, 1, "dilation"),
         )
     )
-    counts = _windows(sizes, lengths, s, p, a, who).outs(sizes)
+    counts = _windows(sizes, lengths, s, p, a, subject).outs(sizes)
     channels, rest = divmod(x.shape[1], math.prod(lengths))
     if rest or math.prod(counts) != x.shape[2]:
         raise ShapeError(
@@ -281,6 +284,6 @@ def fold(
     )
 
 
-def _check_images(x: Any, who: str, axes: int) -> None:
+def _check_images(x: Any, subject: str, axes: int) -> None:
     if len(x.shape) != axes:
-        raise ShapeError(f"argument `x` of `{who}`", f"{axes} axes", f"shape {tuple(x.shape)}")
+        raise ShapeError(f"argument `x` of `{subject}`", f"{axes} axes", f"shape {tuple(x.shape)}")

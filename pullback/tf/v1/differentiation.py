@@ -120,11 +120,11 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _listed(value: Any, who: str) -> list[Any]:
+def _listed(value: Any, subject: str) -> list[Any]:
     values = _as_list(value)
     for v in values:
         if not isinstance(v, CoreTensor):
-            raise ArgumentTypeError(f"argument `{who}` of gradients", "graph tensors",
+            raise ArgumentTypeError(f"argument `{subject}` of gradients", "graph tensors",
                                     f"a {type(v).__name__}")
     return values
 

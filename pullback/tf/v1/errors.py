@@ -42,12 +42,12 @@ def of_running(error: PullbackError) -> Exception:
     notes = getattr(error, "__notes__", [])
     if isinstance(error, OpError) or not (notes or isinstance(error, SessionError)):
         return error
-    who = getattr(error, "who", "")
+    subject = getattr(error, "subject", "")
     kind: Any = InvalidArgumentError
     if isinstance(error, SessionError):
-        if who.startswith("variable"):
+        if subject.startswith("variable"):
             kind = FailedPreconditionError
-        elif who.startswith("placeholder"):
+        elif subject.startswith("placeholder"):
             kind = _NotFed
         else:
             return error
@@ -63,6 +63,6 @@ def of_running(error: PullbackError) -> Exception:
     return made
 
 
-def not_found(who: str, expected: str, got: str, fix: str = "") -> NotFoundError:
+def not_found(subject: str, expected: str, got: str, fix: str = "") -> NotFoundError:
     """A `NotFoundError` in the library's four-line form."""
-    return NotFoundError(None, None, str(PullbackError(who, expected, got, fix)))
+    return NotFoundError(None, None, str(PullbackError(subject, expected, got, fix)))

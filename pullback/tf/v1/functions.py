@@ -59,13 +59,14 @@ MATH["floor_div"] = MATH["floordiv"]
 # Reductions ---------------------------------------------------------------------------------
 
 
-def _older(axis: Any, older: Any, who: str, name: str) -> Any:
+def _older(axis: Any, older: Any, subject: str, name: str) -> Any:
     """An argument that also has an older name."""
     if older is None:
         return axis
     if axis is not None:
-        raise invalid(f"argument `{name}` of `{who}`", f"only one of `{name}` and its older name",
-                      "both")
+        raise invalid(
+            f"argument `{name}` of `{subject}`", f"only one of `{name}` and its older name", "both"
+        )
     return older
 
 

@@ -173,16 +173,16 @@ class _ByName:
 
     def _check(self, gradients: Any, count: int, operation: Any) -> None:
         """Raise for a wrong number of gradients, or values that are not tensors."""
-        who = f"gradient {self.name!r} of operation {operation.name!r} ({operation.type})"
+        subject = f"gradient {self.name!r} of operation {operation.name!r} ({operation.type})"
         if len(gradients) != count:
             raise RuleError(
-                who, f"{count} gradients, one per input (None for no gradient)",
+                subject, f"{count} gradients, one per input (None for no gradient)",
                 f"{len(gradients)} gradients",
             )
         for g in gradients:
             if g is not None and not isinstance(g, CoreTensor) and not is_array(g):
                 raise RuleTypeError(
-                    who, "a tensor, or None for no gradient", f"{g!r} (a {type(g).__name__})",
+                    subject, "a tensor, or None for no gradient", f"{g!r} (a {type(g).__name__})",
                     "return tf.zeros_like(x) where the gradient is zero",
                 )
 

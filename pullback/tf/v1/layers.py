@@ -16,10 +16,10 @@ from .scopes import get_variable, variable_scope
 __all__ = ["conv2d", "dense", "dropout", "flatten"]
 
 
-def _known(inputs: Any, axis: int, who: str) -> int:
+def _known(inputs: Any, axis: int, subject: str) -> int:
     length = inputs.shape.as_list()[axis] if inputs.shape.rank is not None else None
     if length is None:
-        raise ArgumentError(f"`layers.{who}`", "inputs with a known last length",
+        raise ArgumentError(f"`layers.{subject}`", "inputs with a known last length",
                             f"shape {inputs.shape}", "use set_shape")
     return int(length)
 

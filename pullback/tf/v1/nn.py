@@ -52,9 +52,9 @@ softmax, log_softmax = _softmax("softmax", "Softmax"), _softmax("log_softmax", "
 # Losses -------------------------------------------------------------------------------------
 
 
-def _check(sentinel: Any, labels: Any, logits: Any, who: str) -> None:
+def _check(sentinel: Any, labels: Any, logits: Any, subject: str) -> None:
     if sentinel is not None or labels is None or logits is None:
-        raise invalid(f"`{who}`", "labels=… and logits=… as keywords",
+        raise invalid(f"`{subject}`", "labels=… and logits=… as keywords",
                       "positional arguments, or a missing one")
 
 

@@ -40,20 +40,20 @@ def check_call(subject: Subject) -> Iterator[Finding]:
         yield _surrogate(subject, floats)
 
 
-def _called(subject: Subject, f: Any, who: str) -> tuple[list[Any], Finding | None]:
+def _called(subject: Subject, f: Any, about: str) -> tuple[list[Any], Finding | None]:
     try:
         with steady(subject.seed):
             return [numpy_of(o) for o in subject.run(f, subject.tensors(subject.point))], None
     except Exception as error:  # any error means that the function has no value here
         return [], failed(
-            f"{who} at the examples", "a value", first_of(error),
+            f"{about} at the examples", "a value", first_of(error),
             "give examples (and kwargs={…}) that the function accepts",
         )
 
 
 def _surrogate(subject: Subject, floats: Sequence[Any]) -> Finding:
-    who = f"the surrogate of `{subject.name}`"
-    outs, wrong = _called(subject, subject.surrogate, who)
+    about = f"the surrogate of `{subject.name}`"
+    outs, wrong = _called(subject, subject.surrogate, about)
     if wrong is not None:
         return wrong
     wanted = [o.shape for o in floats]
@@ -61,7 +61,7 @@ def _surrogate(subject: Subject, floats: Sequence[Any]) -> Finding:
     if wanted == seen:
         return passed("the surrogate returns the same shapes")
     return failed(
-        f"{who} at the examples", f"the output shapes of the function, {_listed(wanted)}",
+        f"{about} at the examples", f"the output shapes of the function, {_listed(wanted)}",
         _listed(seen), "pass a function with the same arguments and the same number of outputs",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ class Finding:
     path        how the derivative was computed: "eager", "jvp", "vmap", "function", …
     dtype       the dtype of the inputs
     reason      why the law does not apply; for a passed law, a remark ("in float32")
-    who, expected, got, fix   the message of a failure, as in every error of the library
+    subject, expected, got, fix   the message of a failure, as in every error of the library
     inputs      the smallest failing input: one array per differentiated argument
     wanted, seen   the expected array and the array that was computed
     difference  the largest difference between these two
@@ -36,7 +37,7 @@ class Finding:
     path: str = "eager"
     dtype: str = ""
     reason: str = ""
-    who: str = ""
+    subject: str = ""
     expected: str = ""
     got: str = ""
     fix: str = ""
@@ -52,14 +53,20 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """The failure as who / expected / got / fix; for any other finding, its remark."""
+        """The failure as subject / expected / got / fix; for any other finding, its remark."""
         if self.ok:
             return self.reason
-        lines = [self.who]
+        lines = [self.subject]
         for label, text in (("expected:", self.expected), ("got:", self.got), ("fix:", self.fix)):
             if text:
                 lines.append(f"  {label:<9} {text}")
         return "\n".join(lines)
+
+    @property
+    def who(self) -> str:
+        """The former name of `subject`."""
+        warnings.warn("`finding.who` is now `finding.subject`", DeprecationWarning, stacklevel=2)
+        return self.subject
 
 
 def passed(remark: str = "", *, path: str = "eager", dtype: str = "") -> Finding:
@@ -73,12 +80,12 @@ def not_applicable(reason: str, *, path: str = "eager", dtype: str = "") -> Find
 
 
 def failed(
-    who: str, expected: str, got: str, fix: str = "", *, path: str = "eager", dtype: str = "",
+    subject: str, expected: str, got: str, fix: str = "", *, path: str = "eager", dtype: str = "",
     inputs: Any = None, wanted: Any = None, seen: Any = None, difference: float | None = None,
 ) -> Finding:
     """A finding: the law is broken in this case."""
     return Finding(
-        "failed", path=path, dtype=dtype, who=who, expected=expected, got=got, fix=fix,
+        "failed", path=path, dtype=dtype, subject=subject, expected=expected, got=got, fix=fix,
         inputs=None if inputs is None else tuple(inputs), wanted=wanted, seen=seen,
         difference=difference,
     )

@@ -68,7 +68,7 @@ def mistakes(failures: Sequence[Finding]) -> list[Mistake]:
 
 
 def _follows(other: Finding, first: Finding) -> bool:
-    same = other.law == first.law or (other.who, other.got) == (first.who, first.got)
+    same = other.law == first.law or (other.subject, other.got) == (first.subject, first.got)
     return same or other.law in FOLLOW.get(first.law, set())
 
 

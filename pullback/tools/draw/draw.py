@@ -98,19 +98,19 @@ def draw(
     return Recording(scene.picture(), format, fold)
 
 
-def _tensors(values: Any, who: str) -> list[tuple[str, Any]]:
+def _tensors(values: Any, subject: str) -> list[tuple[str, Any]]:
     """(name, tensor) of each tensor in a pytree."""
     flat = leaves(values)
     for value in flat:
         if not isinstance(value, Tensor):
-            raise ArgumentTypeError(f"argument `{who}` of draw", "a Tensor, or several",
+            raise ArgumentTypeError(f"argument `{subject}` of draw", "a Tensor, or several",
                                     f"a {type(value).__name__}")
     if isinstance(values, Tensor):
-        return [(who, values)]
+        return [(subject, values)]
     import optree
 
     places = optree.tree_accessors(values, is_leaf=lambda v: isinstance(v, Tensor))
-    return [(place.codify(who), t) for place, t in zip(places, flat, strict=True)]
+    return [(place.codify(subject), t) for place, t in zip(places, flat, strict=True)]
 
 
 def _spaces(tensors: list[tuple[str, Any]]) -> list[tuple[str, Node | None, str]]:

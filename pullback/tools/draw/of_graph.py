@@ -99,7 +99,7 @@ def _chosen(graph: Any, targets: Sequence[Any] | None, between: Any) -> list[Ope
     return [o for o in graph.operations if o in chosen]
 
 
-def _tensors(graph: Any, values: Any, who: str) -> list[Any]:
+def _tensors(graph: Any, values: Any, subject: str) -> list[Any]:
     """The tensors and operations for the given tensors, operations and names."""
     listed = values if isinstance(values, (list, tuple)) else [values]
     found = [graph.as_graph_element(v) for v in listed]
@@ -108,7 +108,7 @@ def _tensors(graph: Any, values: Any, who: str) -> list[Any]:
         operation = value if isinstance(value, Operation) else getattr(data, "operation", None)
         if operation is None or operation.graph is not graph:
             raise ArgumentTypeError(
-                f"argument `{who}` of draw", "tensors and operations of this graph, or names",
+                f"argument `{subject}` of draw", "tensors and operations of this graph, or names",
                 repr(value)[:60],
             )
     return found

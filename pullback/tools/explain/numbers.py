@@ -191,9 +191,10 @@ def _withheld(steps: list[Step]) -> Explanation:
                 return _at_node("None", "left", step.node, "Computations in NumPy have no history.",
                                 steps)
             cause = "rule" if written else "no derivative"
-            who = "The custom gradient of" if written else "The rule of"
-            return _at_node("None", cause, step.node, f"{who} `{step.node.name()}` returned None.",
-                            steps)
+            subject = "The custom gradient of" if written else "The rule of"
+            return _at_node(
+                "None", cause, step.node, f"{subject} `{step.node.name()}` returned None.", steps
+            )
     return Explanation("None", "unused", "No cotangent arrives at the source.",
                        fix=CURES["unused"])
 

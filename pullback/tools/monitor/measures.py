@@ -40,7 +40,7 @@ def is_slices(value: Any) -> bool:
     return hasattr(value, "indices") and not callable(getattr(value, "values", len))
 
 
-def number_of(value: Any, who: str) -> float:
+def number_of(value: Any, subject: str) -> float:
     """A number as a Python float; does not count as leaving the library.
 
     Raises `ArgumentError` for several entries, `ArgumentTypeError` if it is not a real number.
@@ -60,10 +60,10 @@ def number_of(value: Any, who: str) -> float:
     except (PullbackError, TypeError, ValueError):
         kind, size = "O", 1
     if kind not in "fiubV":
-        raise ArgumentTypeError(who, "a real number", f"a {type(value).__name__}")
+        raise ArgumentTypeError(subject, "a real number", f"a {type(value).__name__}")
     if size != 1:
         raise ArgumentError(
-            who, "one number", f"shape {tuple(found.shape)}", "reduce it first, as with pb.mean"
+            subject, "one number", f"shape {tuple(found.shape)}", "reduce it first, as with pb.mean"
         )
     return float(found.reshape(()).astype(numpy.float64))
 

@@ -13,7 +13,7 @@ from .measures import is_learnt
 Named = list[tuple[str, Any]]
 
 
-def parameters_of(watched: Any, who: str) -> Named:
+def parameters_of(watched: Any, subject: str) -> Named:
     """(name, tensor or array) of every trainable value in modules and pytrees.
 
     Names come from `named_parameters`, else from the path in the pytree, else from the variable.
@@ -26,13 +26,13 @@ def parameters_of(watched: Any, who: str) -> Named:
     """
     if hasattr(watched, "param_groups"):
         raise ArgumentTypeError(
-            who, "a module, or a pytree of tensors", f"an optimizer ({type(watched).__name__})",
+            subject, "a module, or a pytree of tensors", f"an optimizer ({type(watched).__name__})",
             "pb.monitor(model, optimizer=optimizer)",
         )
     found = [(name, value) for name, value in entries(watched) if is_learnt(value)]
     if not found:
         raise ArgumentError(
-            who, "parameters of real or complex floating numbers", "none",
+            subject, "parameters of real or complex floating numbers", "none",
             "pass the module, or a list or dictionary of its tensors",
         )
     return _distinct(found)

@@ -168,10 +168,12 @@ def _is_yours(kept: Kept) -> bool:
     return kept.owner not in ("", "the result")
 
 
-def check_grouping(by: Any, who: str) -> None:
+def check_grouping(by: Any, subject: str) -> None:
     """Raises an `ArgumentError` for an unknown grouping."""
     if by not in ("operation", "line", "none"):
-        raise ArgumentError(f"argument `by` of {who}", '"operation", "line" or "none"', repr(by))
+        raise ArgumentError(
+            f"argument `by` of {subject}", '"operation", "line" or "none"', repr(by)
+        )
 
 
 def residuals(y: Any, by: str = "operation") -> Residuals:

@@ -215,7 +215,7 @@ def hessian(
     return found[0] if single else found
 
 
-def _gradient(func: Callable[..., Any], who: str, *, value: bool = False) -> Callable[..., Any]:
+def _gradient(func: Callable[..., Any], subject: str, *, value: bool = False) -> Callable[..., Any]:
     """A function that returns the gradient, as a tuple, of a scalar-valued function.
 
     value  return (value, gradient)
@@ -223,15 +223,15 @@ def _gradient(func: Callable[..., Any], who: str, *, value: bool = False) -> Cal
 
     def of(*args: Any) -> Any:
         make = transforms.value_and_grad if value else transforms.grad
-        return make(lambda *xs: _one_entry(func(*xs), who), tuple(range(len(args))))(*args)
+        return make(lambda *xs: _one_entry(func(*xs), subject), tuple(range(len(args))))(*args)
 
     return of
 
 
-def _one_entry(out: Any, who: str) -> Any:
+def _one_entry(out: Any, subject: str) -> Any:
     if not isinstance(out, CoreTensor) or prod(out.shape) != 1:
         raise as_runtime(ArgumentError(
-            f"function given to `{who}`", "a result with one entry",
+            f"function given to `{subject}`", "a result with one entry",
             f"shape {tuple(out.shape)}" if isinstance(out, CoreTensor) else type(out).__name__,
         ))
     return ops.reshape(out, ())
@@ -310,14 +310,14 @@ def vhp(
 
 
 def _directions(
-    inputs: Any, v: Any, create_graph: bool, who: str
+    inputs: Any, v: Any, create_graph: bool, subject: str
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The inputs, detached unless create_graph, and one vector per input."""
     given = (inputs,) if isinstance(inputs, CoreTensor) else tuple(inputs)
     if v is None:
         if len(given) != 1 or prod(given[0].shape) != 1:
             raise as_runtime(ArgumentError(
-                f"argument `v` of `{who}`", "vectors of the inputs' shapes", "None",
+                f"argument `v` of `{subject}`", "vectors of the inputs' shapes", "None",
                 "v is optional only for one input with one entry",
             ))
         v = ops.ones_like(given[0])

@@ -127,11 +127,11 @@ def gradgradcheck(
     )
 
 
-def _wanted(inputs: tuple[Any, ...], who: str) -> list[int]:
+def _wanted(inputs: tuple[Any, ...], subject: str) -> list[int]:
     found = [i for i, x in enumerate(inputs) if isinstance(x, CoreTensor) and x.requires_grad]
     if not found:
         raise as_runtime(ArgumentError(
-            f"inputs of `{who}`", "at least one that requires a gradient", "none that does",
+            f"inputs of `{subject}`", "at least one that requires a gradient", "none that does",
             "create them with requires_grad=True",
         ))
     return found

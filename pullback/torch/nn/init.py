@@ -70,9 +70,9 @@ def ones_(tensor: Any) -> Any:
     return constant_(tensor, 1.0)
 
 
-def _matrix(tensor: Any, who: str) -> tuple[int, int]:
+def _matrix(tensor: Any, subject: str) -> tuple[int, int]:
     if len(tensor.shape) != 2:
-        raise ShapeError(f"tensor of `{who}`", "2 axes", f"shape {tuple(tensor.shape)}")
+        raise ShapeError(f"tensor of `{subject}`", "2 axes", f"shape {tuple(tensor.shape)}")
     return tuple(tensor.shape)
 
 

@@ -140,11 +140,11 @@ class Module(States, Converting, CoreModule):
     add_module = register_module
 
     def _check_name(self, name: Any, kind: str) -> None:
-        who = f"name given to {type(self).__name__}"
+        subject = f"name given to {type(self).__name__}"
         if not isinstance(name, str):
-            raise ArgumentTypeError(who, "a string", repr(name))
+            raise ArgumentTypeError(subject, "a string", repr(name))
         if not name or "." in name:
-            raise KeyError(f"{who}: expected a name without a dot, got {name!r}")
+            raise KeyError(f"{subject}: expected a name without a dot, got {name!r}")
         if name not in self.__dict__[kind] and hasattr(self, name):
             raise KeyError(f"attribute {name!r} already exists")
 
@@ -186,5 +186,5 @@ class Module(States, Converting, CoreModule):
         return self
 
 
-def _wrong(who: str, expected: str, got: Any) -> Exception:
-    return ArgumentTypeError(who, expected, f"a {type(got).__name__}")
+def _wrong(subject: str, expected: str, got: Any) -> Exception:
+    return ArgumentTypeError(subject, expected, f"a {type(got).__name__}")

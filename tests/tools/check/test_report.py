@@ -40,7 +40,7 @@ def test_text_begins_with_the_mistake_and_has_each_law(wrong: Report) -> None:
 
 def test_every_failure_is_told_when_asked(wrong: Report) -> None:
     verbose = wrong.text(verbose=True)
-    assert all(f.who in verbose and f.got in verbose for f in wrong.failures)
+    assert all(f.subject in verbose and f.got in verbose for f in wrong.failures)
     page = wrong.html()
     assert page.count("<pre>") == len(wrong.failures)
     assert page.index("0.5 times") < page.index("<details>") < page.index("<table>")
@@ -53,7 +53,7 @@ def test_laws_that_do_not_apply_say_why(wrong: Report) -> None:
 
 def test_what_a_tangent_is_made_of(wrong: Report) -> None:
     told = next(f for f in wrong.failures if f.law == "jvp")
-    assert "derived from its VJP rule by transposition" in told.who
+    assert "derived from its VJP rule by transposition" in told.subject
 
 
 def both_wrong() -> Any:

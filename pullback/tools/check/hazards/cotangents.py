@@ -56,15 +56,19 @@ def unused(subject: Subject) -> Iterator[Finding]:
         wanted = run.pull(zeros)
         parts.append(wanted)
         seen, error = attempted(run.pull, alone)
-        who = f"gradient of output {i} of `{subject.name}` alone"
+        about = f"gradient of output {i} of `{subject.name}` alone"
         if error is None and agree(wanted, seen):
-            yield passed(who)
+            yield passed(about)
         else:
             w, s, gap = (None, None, None) if error is not None else worst(wanted, seen)
             yield failed(
-                who, "the gradient with zeros for the others" + (f", {in_words(w)}" if gap else ""),
+                about,
+                "the gradient with zeros for the others" + (f", {in_words(w)}" if gap else ""),
                 first_of(error) if error is not None else in_words(s),
-                "treat a cotangent of None as zeros", inputs=subject.point, wanted=w, seen=s,
+                "treat a cotangent of None as zeros",
+                inputs=subject.point,
+                wanted=w,
+                seen=s,
             )
     whole, both = run.pull(cotangents), [sum(gs) for gs in zip(*parts, strict=True)]
     if agree(whole, both):

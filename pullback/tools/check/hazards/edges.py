@@ -82,11 +82,13 @@ def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
         return not_applicable(f"not defined at {where}")
     cotangents = run.cotangents(50)
     result, error = attempted(lambda: run.pull(cotangents))
-    who = f"gradient of `{subject.name}` at {where}"
+    about = f"gradient of `{subject.name}` at {where}"
     if isinstance(error, (NotDifferentiableError, SingularMatrixError)):
         return not_applicable(f"raises at {where}: {first_of(error)}")
     if error is not None:
-        return failed(who, "a gradient, because the value is finite", first_of(error), inputs=point)
+        return failed(
+            about, "a gradient, because the value is finite", first_of(error), inputs=point
+        )
     seen = float(sum(g[a > 0].sum() for g, a in zip(result, d, strict=True)))
     at = max(float(numpy.abs(numpy_of(x)[a > 0]).max(initial=0)) for x, a in zip(
         point, d, strict=True))
@@ -107,7 +109,7 @@ def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
     else:
         return passed(f"at {where}")
     return failed(
-        who + ", moved together" * together,
+        about + ", moved together" * together,
         f"a number from {low:.6g} to {high:.6g}, the slopes on both sides",
         f"{seen:.6g}", fix, inputs=point, wanted=numpy.array([low, high]), seen=numpy.array(seen),
     )

@@ -141,15 +141,17 @@ def _is_moderate(array: Any) -> bool:
     return bool(numpy.all(numpy.abs(array) < 1e6)) if array.dtype.kind in "fc" else True
 
 
-def _compared(run: Callable[[], Any], wanted: Any, who: str, point: Any) -> Finding:
+def _compared(run: Callable[[], Any], wanted: Any, about: str, point: Any) -> Finding:
     seen, error = attempted(run)
     fix = "follow strides, or copy first: numpy.ascontiguousarray(g)"
     if error is not None:
-        return failed(who, "the result for a contiguous array", first_of(error), fix, inputs=point)
+        return failed(
+            about, "the result for a contiguous array", first_of(error), fix, inputs=point
+        )
     if agree(wanted, seen):
-        return passed(who)
+        return passed(about)
     w, s, gap = worst(wanted, seen)
     return failed(
-        who, f"the result for a contiguous array, {in_words(w)}", in_words(s), fix, inputs=point,
+        about, f"the result for a contiguous array, {in_words(w)}", in_words(s), fix, inputs=point,
         wanted=w, seen=s, difference=gap,
     )

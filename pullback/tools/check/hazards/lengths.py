@@ -48,11 +48,11 @@ def _at(subject: Subject, point: Sequence[Any], n: int, m: int) -> Finding:
         return not_applicable(f"not smooth and finite at {where}")
     if error is None:
         result, error = attempted(lambda: wrong(case))
-    who = f"gradient of `{subject.name}` with {where}"
+    about = f"gradient of `{subject.name}` with {where}"
     if error is not None:
-        return failed(who, "a gradient, because it has a value", first_of(error), _FIX,
+        return failed(about, "a gradient, because it has a value", first_of(error), _FIX,
                       inputs=given)
-    return replace(wrong_gradient(case), who=who, fix=_FIX) if result else passed(where)
+    return replace(wrong_gradient(case), subject=about, fix=_FIX) if result else passed(where)
 
 
 def _resized(x: Any, n: int, m: int, rng: numpy.random.Generator) -> Any:

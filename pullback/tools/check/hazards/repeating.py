@@ -50,13 +50,13 @@ def _again(
     subject: Subject, what: str, ask: Callable[[], Any], fix: str, wanted: Sequence[Any]
 ) -> Finding:
     seen, error = attempted(ask)
-    who = f"`{subject.name}`, {what}"
+    about = f"`{subject.name}`, {what}"
     if error is not None:
-        return failed(who, "the same result", first_of(error), fix, inputs=subject.point)
+        return failed(about, "the same result", first_of(error), fix, inputs=subject.point)
     if agree(wanted, seen):
         return passed(what)
     w, s, gap = worst(wanted, seen)
-    return failed(who, f"the same result, {in_words(w)}", in_words(s), fix, inputs=subject.point,
+    return failed(about, f"the same result, {in_words(w)}", in_words(s), fix, inputs=subject.point,
                   wanted=w, seen=s, difference=gap)
 
 

@@ -49,9 +49,11 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 # Dropout ------------------------------------------------------------------------------------
 
 
-def _check_p(p: float, who: str) -> None:
+def _check_p(p: float, subject: str) -> None:
     if not 0 <= p <= 1:
-        raise as_runtime(ArgumentError(f"argument `p` of `{who}`", "a number in [0, 1]", f"{p}"))
+        raise as_runtime(
+            ArgumentError(f"argument `p` of `{subject}`", "a number in [0, 1]", f"{p}")
+        )
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
