@@ -185,11 +185,11 @@ def rewrite(target: Tensor, node: Node | None) -> None:
     if immutable(target._data):
         _carry(target)
     source, steps = getattr(target, "_view_of", None) or (target, ())
-    if isinstance(source._node, Leaf) and node is None:
-        return  # written with recording off, as an optimizer does: still the same leaf
     now = state()
-    if node is None and not now.level and not now.accumulators:
-        return
+    if not now.level and not now.accumulators:
+        return  # also in a graph, where what is computed with recording off has a leaf for a node
+    if node is None and isinstance(source._node, Leaf):
+        return  # written by an optimizer: still the same leaf
     before = _retaining(source) if notes else []
     if not steps:
         if node is None and source._node is not None:

@@ -17,6 +17,7 @@ from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentTypeError
 from ..trees import flatten
 from ..variable import Variable
+from .tensor import eager_class
 
 
 class TensorSpec:
@@ -75,7 +76,8 @@ class Given:
                 parts.append(_constant_key(value))
         self.specs = [p for p in parts if p.__class__ is Space]
         self.tree = structure_of((bound.args, bound.kwargs))
-        self.key: tuple[Any, ...] = (str(self.tree), tuple(parts))
+        self.eager = eager_class(self.tensors, owner.eager_tensor)
+        self.key: tuple[Any, ...] = ((str(self.tree), self.eager), tuple(parts))
         kinds = owner.signature.parameters
         self._names = [n for n in bound.arguments if kinds[n].kind < inspect.Parameter.KEYWORD_ONLY]
 
@@ -175,7 +177,7 @@ def plain_key(args: tuple[Any, ...]) -> Any:
         if not isinstance(value, Tensor) or isinstance(value, Variable):
             return None
         data = value._data
-        parts.append((data.__class__, data.shape, data.dtype))
+        parts.append((value._out, data.__class__, data.shape, data.dtype))
     return tuple(parts)
 
 

@@ -33,7 +33,7 @@ from .arguments import (
 from .closure import Closure
 from .func_graph import LOCK, Body
 from .subgraph_call import End, Piece, argument_ends
-from .tensor import GraphTensor
+from .tensor import GraphTensor, symbolic_class
 from .tracing import building
 
 
@@ -53,7 +53,7 @@ class ConcreteFunction:
         self, owner: Any, body: Body, given: Given, outputs: Sequence[Any], rebuild: Any
     ) -> None:
         self.name, self.graph = owner.name, body
-        self._eager = owner.eager_tensor
+        self._eager = given.eager
         self._slots = Slots(owner, given)
         self._rebuild = rebuild
         self._fixed = [None if isinstance(v, Tensor) else (v,) for v in outputs]
@@ -333,7 +333,8 @@ class Function:
 
     def _trace(self, given: Given, outer: Any) -> ConcreteFunction:
         self._traced += 1
-        body = Body(outer, self.graph_tensor)
+        own = given.eager is self.eager_tensor
+        body = Body(outer, self.graph_tensor if own else symbolic_class(given.eager))
         body.closure = Closure(body)
         values = list(given.flat)
         with building(body):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..arrays.symbol import AnyShape, OpenShape, Symbol
@@ -136,3 +137,37 @@ class GraphTensor(Symbolic, Tensor):
 
 
 GraphTensor._out = GraphTensor
+
+
+_SYMBOLIC: dict[type, type] = {Tensor: GraphTensor}
+_EAGER: dict[type, type] = {GraphTensor: Tensor}
+
+
+def symbolic_class(front: type) -> type:
+    """The class of a graph's tensors with the methods of a class of eager tensors.
+
+    `x.transpose(0, 1)` means another thing in NumPy than in PyTorch: code that is written for
+    `pullback.torch` keeps the methods of its tensors when it is traced.
+    """
+    found = _SYMBOLIC.get(front)
+    if found is None:
+        methods: dict[str, Any] = {"__slots__": (), "__doc__": GraphTensor.__doc__}
+        if not isinstance(front.__dict__.get("size"), property):
+            methods |= {n: front.__dict__[n] for n in ("size", "name") if n in front.__dict__}
+        found = type("GraphTensor", (Symbolic, front), methods)
+        found._out = found  # type: ignore[attr-defined]
+        _SYMBOLIC[front], _EAGER[found] = found, front
+    return found
+
+
+def eager_class(tensors: Iterable[Any], own: type) -> type:
+    """The class of eager tensors whose methods a function expects that is called on some tensors.
+
+    own   the class of a front end, which a function of that front end keeps, or `Tensor`
+    """
+    if own is Tensor:
+        for x in tensors:
+            cls = _EAGER.get(found := getattr(x, "_out", Tensor), found)
+            if cls is not Tensor:
+                return cls
+    return own
