@@ -1,0 +1,1 @@
+"""Random programs: on the PyTorch front end and on PyTorch, on JAX, and in every mode."""
