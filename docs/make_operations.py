@@ -34,11 +34,13 @@ CHAPTERS = {
     "linalg": "Linear algebra, in `pullback.linalg`",
     "fft": "Fourier transforms, in `pullback.fft`",
     "special": "Special functions, in `pullback.special`",
-    "ops.shaping": "Shaping", "ops.lengths": "Lengths", "ops.joining": "Joining and padding",
-    "ops.indexing": "Indexing", "ops.searching": "Sorting, searching, sets",
+    "ops.shaping": "Shaping", "ops.tiling": "Tiling and repeating", "ops.lengths": "Lengths",
+    "ops.joining": "Joining and padding", "ops.indexing": "Indexing",
+    "ops.taking": "Taking entries along an axis", "ops.searching": "Sorting, searching, sets",
     "ops.creation": "Creation", "ops.dtypes": "Dtypes", "ops.activations": "Activations",
     "ops.losses": "Losses", "ops.normalising": "Normalisation",
-    "ops.convolution": "Convolutions and pooling", "ops.dropout_": "Dropout and embedding",
+    "ops.convolution": "Convolutions", "ops.pooling": "Pooling",
+    "ops.dropout_": "Dropout and embedding",
     "ops.scattering": "Devices", "ops.views": "Views", "custom.ready": "Ready-made gradients",
 }
 

@@ -62,14 +62,15 @@ FRONT = (
     )),
     Page("arrays", "Operations: arrays", "pullback", (
         ("Creation", "ops.creation"), ("Dtypes", "ops.dtypes"),
-        ("Shaping", "ops.shaping ops.lengths"), ("Joining and padding", "ops.joining"),
-        ("Indexing", "ops.indexing"), ("Sorting, searching, sets", "ops.searching"),
+        ("Shaping", "ops.shaping ops.tiling ops.lengths"), ("Joining and padding", "ops.joining"),
+        ("Indexing", "ops.indexing ops.taking"), ("Sorting, searching, sets", "ops.searching"),
         ("Reductions", "ops.statistics"), ("Cumulative sums and products", "ops.cumulative"),
         ("Norms", "ops.norms"), ("Products", "ops.products"),
     )),
     Page("neural", "Operations: neural networks", "pullback", (
         ("Activations", "ops.activations"), ("Losses", "ops.losses"),
-        ("Normalisation", "ops.normalising"), ("Convolutions and pooling", "ops.convolution"),
+        ("Normalisation", "ops.normalising"),
+        ("Convolutions and pooling", "ops.convolution ops.pooling"),
         ("Dropout and embedding", "ops.dropout_"),
     )),
 )

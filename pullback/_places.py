@@ -17,8 +17,8 @@ OPS = _by_name("pullback.ops", {
     "":
         "activations arithmetic comparing complex_ convolution creation cumulative decompositions "
         "dropout_ dtypes exponential fourier hiding indexing joining lengths linalg losses "
-        "normalising norms products rounding scattering searching selecting shaping spectral "
-        "statistics trigonometric views",
+        "normalising norms pooling products rounding scattering searching selecting shaping "
+        "spectral statistics taking tiling trigonometric views",
     "activations":
         "elu erf erfc gelu hard_sigmoid hard_tanh leaky_relu log_sigmoid log_softmax logsumexp "
         "relu sigmoid silu softmax softplus",
@@ -32,7 +32,7 @@ OPS = _by_name("pullback.ops", {
     "complex_":
         "angle conj imag make_complex real",
     "convolution":
-        "avg_pool2d conv1d conv2d conv_transpose2d max_pool2d",
+        "conv1d conv2d conv_transpose2d",
     "creation":
         "arange asarray empty empty_like eye from_dlpack full full_like linspace ones ones_like "
         "tensor tril triu zeros zeros_like",
@@ -46,7 +46,7 @@ OPS = _by_name("pullback.ops", {
     "exponential":
         "cbrt exp exp2 expm1 hypot log log10 log1p log2 logaddexp pow rsqrt sqrt square",
     "indexing":
-        "add_at assign_at getitem set_at take take_along_axis",
+        "add_at assign_at getitem set_at",
     "joining":
         "concat meshgrid pad split stack unstack",
     "lengths":
@@ -57,6 +57,8 @@ OPS = _by_name("pullback.ops", {
         "batch_norm batch_statistics layer_norm rms_norm",
     "norms":
         "vector_norm",
+    "pooling":
+        "avg_pool2d max_pool2d",
     "products":
         "einsum matmul outer tensordot vecdot",
     "rounding":
@@ -68,9 +70,13 @@ OPS = _by_name("pullback.ops", {
         "clip maximum minimum where",
     "shaping":
         "broadcast_arrays broadcast_shapes broadcast_to expand_dims flip matrix_transpose "
-        "moveaxis permute_dims ravel repeat reshape roll squeeze swapaxes tile",
+        "moveaxis permute_dims ravel reshape roll squeeze swapaxes",
     "statistics":
         "all any count_nonzero max mean min prod std sum var",
+    "taking":
+        "take take_along_axis",
+    "tiling":
+        "repeat tile",
     "trigonometric":
         "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh",
 })
@@ -145,8 +151,7 @@ OPERATIONS = _by_name("pullback", {
     "ops.complex_":
         "angle conj imag make_complex real",
     "ops.convolution":
-        "convolution convolution_input_adjoint convolution_weight_adjoint max_pool "
-        "max_pool_gather max_pool_scatter sum_pool sum_pool_adjoint",
+        "convolution convolution_input_adjoint convolution_weight_adjoint",
     "ops.creation":
         "empty_like full_like ones_like tril triu zeros_like",
     "ops.cumulative":
@@ -162,7 +167,7 @@ OPERATIONS = _by_name("pullback", {
     "ops.hiding":
         "hide_axis show_axis",
     "ops.indexing":
-        "add_at getitem scatter set_at take take_last",
+        "add_at getitem scatter set_at take_last",
     "ops.joining":
         "concat pad stack",
     "ops.lengths":
@@ -175,6 +180,8 @@ OPERATIONS = _by_name("pullback", {
         "normalise",
     "ops.norms":
         "vector_norm",
+    "ops.pooling":
+        "max_pool max_pool_gather max_pool_scatter sum_pool sum_pool_adjoint",
     "ops.products":
         "einsum matmul vecdot",
     "ops.rounding":
@@ -186,12 +193,15 @@ OPERATIONS = _by_name("pullback", {
     "ops.selecting":
         "clip maximum minimum where",
     "ops.shaping":
-        "broadcast_to expand_dims flip matrix_transpose permute_dims repeat reshape roll squeeze "
-        "tile",
+        "broadcast_to expand_dims flip matrix_transpose permute_dims reshape roll squeeze",
     "ops.spectral":
         "eig eigh eigvalsh svd svdvals",
     "ops.statistics":
         "all any count_nonzero max mean min prod std sum var",
+    "ops.taking":
+        "take",
+    "ops.tiling":
+        "repeat tile",
     "ops.trigonometric":
         "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh",
     "ops.views":

@@ -29,11 +29,15 @@ class OpenShape(tuple[int | None, ...]):
     __hash__ = tuple.__hash__
 
 
+class UnknownRankError(SymbolError):
+    """Code asked for the axes of a shape whose rank is unknown."""
+
+
 class AnyShape(OpenShape):
     """A shape with an unknown number of axes."""
 
     def _refuse(self) -> SymbolError:
-        return SymbolError(
+        return UnknownRankError(
             f"shape of {self.symbol.name!r}", "a number of axes", "a tensor of unknown rank",
             "give the placeholder a shape, or use set_shape",
         )

@@ -20,14 +20,14 @@ of them). Forward mode and batching: see `ops/README.md`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import MethodType
 from typing import Any, Protocol, TypeVar
 
 from .._parameters import name_of, parameters_of
 from .._registry import OPS as OPS
 from ..arrays import Kernels
-from ..errors import DuplicateNameError, RuleError, UnknownNameError, suggestion
+from ..errors import DuplicateNameError, RuleError, suggestion
 from .node import Node
 
 
@@ -40,6 +40,7 @@ class OpFunction(Protocol):
     pushforward: Callable[..., Any]
     collapsing: Callable[..., Any]
     batching: Callable[..., Any]
+    shaping: Callable[..., Any]
     __module__: str
     __doc__: str | None
 
@@ -48,9 +49,6 @@ class OpFunction(Protocol):
 
 
 Face = TypeVar("Face", bound=Callable[..., Any])
-
-OTHERS: dict[str, Callable[..., Any]] = {}
-"""name -> the public function of operations that no array library computes: Python functions."""
 
 SHAPE, DTYPE, SHAPES, INDEX, ALL_ARRAYS = -1, -2, -3, -4, -5
 _SPECIAL_READS = {"shape": SHAPE, "dtype": DTYPE, "shapes": SHAPES, "i": INDEX}
@@ -128,16 +126,16 @@ class Op:
     """One operation; see the module's text for how it is written."""
 
     __slots__ = (
-        "_keep", "arguments", "batch", "collapses", "defaults", "differentiable", "elementwise",
-        "flat", "function", "keeps", "kernels", "linear", "looped", "name", "operate", "outputs",
-        "positional",
-        "pull", "pushes", "refresh", "required", "rules", "saves_shapes", "step", "together",
-        "variadic", "view",
+        "_keep", "arguments", "batch", "collapses", "defaults", "differentiable", "dtype",
+        "elementwise", "flat", "function", "keeps", "kernels", "linear", "looped", "name",
+        "operate", "outputs", "positional", "pull", "pushes", "refresh", "required", "rules",
+        "saves_shapes", "shape", "step", "together", "variadic", "view",
     )
 
     def __init__(
         self, forward: Callable[..., Any], native: str | None, *, name: str, elementwise: bool,
         view: bool, differentiable: bool, flat: bool, linear: bool, outputs: tuple[str, ...],
+        reduction: bool, shape: str | None, dtype: Any,
     ) -> None:
         found = parameters_of(forward)
         skip = 0 if native is not None else 1  # the namespace
@@ -160,6 +158,15 @@ class Op:
         self.linear, self.outputs = linear, outputs
         self.together: Rule | None = None
         self.batch: Any = None
+        self.shape: Any = "reduced" if reduction else shape
+        self.dtype = dtype
+        for option in (shape, dtype):
+            if isinstance(option, str) and "->" not in option and option not in self.arguments:
+                raise RuleError(
+                    f"option `shape` or `dtype` of `{name}`",
+                    f"an array argument: {', '.join(self.arguments)}", repr(option),
+                    suggestion(option, self.arguments),
+                )
         self.looped = False
         self.saves_shapes = False
         self._keep: dict[tuple[bool, ...], tuple[bool, ...]] = {}
@@ -270,21 +277,6 @@ class Op:
         self.pull = pull_of(self)
         self.refresh()
 
-    def add_batching(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Make a function the batching rule, as a decorator; see `BatchingRule`.
-
-        Raises `RuleError` for another name than `batch_<operation>`.
-        """
-        wanted = f"batch_{self.name}"
-        own = name_of(function)
-        if own != wanted:
-            raise RuleError(
-                f"batching rule `{own}` of `{self.name}`", f"the name `{wanted}`", f"`{own}`",
-                "rename the function",
-            )
-        self.batch = function
-        return function
-
     def _read(self, name: str, subject: str) -> int:
         if name in _SPECIAL_READS:
             return _SPECIAL_READS[name]
@@ -305,7 +297,8 @@ def op(
     forward: Callable[..., Any] | None = None, *, native: str | None = None,
     name: str | None = None, elementwise: bool = False, view: bool = False,
     differentiable: bool = True, flat: bool = False, linear: bool = False,
-    outputs: tuple[str, ...] = ("out",),
+    outputs: tuple[str, ...] = ("out",), reduction: bool = False, shape: str | None = None,
+    dtype: str | Callable[..., Any] | None = None,
 ) -> Any:
     """Register an operation from its forward and return the function that users call.
 
@@ -321,9 +314,16 @@ def op(
     outputs         names of its results, when they are several: then it returns a tuple of them,
                     a pullback receives a tuple of their cotangents, and a pushforward returns a
                     tuple of their tangents; rules read them by these names
+    reduction       the result lacks the axes in the attribute `axis` (None: all), or has length 1
+                    there if `keepdims`
+    shape           for graphs: the array argument whose shape the result has, or the shapes in the
+                    notation of NumPy's generalised functions, as "(m,n)->(n,m)"; `shaping` else
+    dtype           for graphs: the array argument whose dtype the result has, or a function of the
+                    arrays that has a result of the same dtype; None: found by running the
+                    operation on small arrays
 
     The function returned takes raw arrays (and returns them) and Tensors (and records). It has
-    `pullback(argument)`, `partial(argument)`, `pushforward(argument)`, `batching` and
+    `pullback(argument)`, `partial(argument)`, `pushforward(argument)`, `batching`, `shaping` and
     `collapsing(argument)` to hang rules on, and `op`, the `Op`.
     """
 
@@ -336,6 +336,7 @@ def op(
         made = Op(
             forward, native, name=own, elementwise=elementwise, view=view,
             differentiable=differentiable, flat=flat, linear=linear, outputs=outputs,
+            reduction=reduction, shape=shape, dtype=dtype,
         )
         from .dispatch import call_of, pull_of, step_of
 
@@ -353,7 +354,7 @@ def op(
         function.partial = _attacher(made, "partial", partial=True)
         function.pushforward = _attacher(made, "pushforward", partial=False)
         function.collapsing = _attacher(made, "collapse", partial=False)
-        function.batching = made.add_batching
+        function.batching, function.shaping = _setter(made, "batch"), _setter(made, "shape")
         OPS.enter(own, function)
         return function
 
@@ -372,11 +373,27 @@ def _attacher(made: Op, prefix: str, *, partial: bool) -> Callable[..., Any]:
     return attach
 
 
+def _setter(made: Op, kind: str) -> Callable[..., Any]:
+    """A decorator that makes a function the batching rule or the shape rule."""
+
+    def take(function: Callable[..., Any]) -> Callable[..., Any]:
+        wanted, own = f"{kind}_{made.name}", name_of(function)
+        if own != wanted:
+            raise RuleError(
+                f"rule `{own}` of `{made.name}`", f"the name `{wanted}`", f"`{own}`",
+                "rename the function",
+            )
+        setattr(made, kind, function)
+        return function
+
+    return take
+
+
 def face_of(operation: OpFunction, name: str = "") -> Callable[[Face], Face]:
     """Make a plain function, which prepares the arguments, stand for an operation in public.
 
     name   under which `OPS` has it, for the rules that call it so
-    It is found by `find_op`, and its docstring is the operation's.
+    Its `op` is the operation, and its docstring the operation's.
     """
 
     def take(function: Face) -> Face:
@@ -388,25 +405,3 @@ def face_of(operation: OpFunction, name: str = "") -> Callable[[Face], Face]:
         return function
 
     return take
-
-
-def find_op(key: Any, known: Iterable[str] = ()) -> Any:
-    """The `Op` for a name, or for the function of an operation.
-
-    Raises `UnknownNameError` with the closest name.
-    """
-    if isinstance(key, str):
-        function: Any = OPS.get(key) or OTHERS.get(key)
-        if function is None:
-            raise UnknownNameError(
-                f"operation {key!r}", "the name of an operation", "a name that is not registered",
-                suggestion(key, OPS),
-            )
-        return function.op
-    found = getattr(key, "op", None)
-    if found is None or not hasattr(found, "pull"):
-        raise UnknownNameError(
-            f"operation {key!r}", "the name or the function of an operation",
-            f"a {type(key).__name__}", "pass a name such as 'sign'",
-        )
-    return found

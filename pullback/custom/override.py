@@ -15,7 +15,7 @@ from ..core import state as _state
 from ..core.cotangent import conjugated, wrapped
 from ..core.custom_op import CustomOp
 from ..core.node import FREED, Node, where
-from ..core.op import find_op
+from ..core.op import OPS
 from ..core.record import freed
 from ..core.tensor import Tensor, wrap
 from ..errors import (
@@ -30,6 +30,9 @@ from .rule import accumulate_checked, enter_rule
 
 Rule = Callable[..., Any]
 _registered: dict[str, Rule] = {}
+
+OTHERS: dict[str, Callable[..., Any]] = {}
+"""name -> the public function of operations that no array library computes: Python functions."""
 
 
 class register_gradient:
@@ -334,3 +337,25 @@ class Overrides(RuleOverrides):
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
+
+
+def find_op(key: Any) -> Any:
+    """The `Op` for a name, or for the function of an operation.
+
+    Raises `UnknownNameError` with the closest name.
+    """
+    if isinstance(key, str):
+        function: Any = OPS.get(key) or OTHERS.get(key)
+        if function is None:
+            raise UnknownNameError(
+                f"operation {key!r}", "the name of an operation", "a name that is not registered",
+                suggestion(key, OPS),
+            )
+        return function.op
+    found = getattr(key, "op", None)
+    if found is None or not hasattr(found, "pull"):
+        raise UnknownNameError(
+            f"operation {key!r}", "the name or the function of an operation",
+            f"a {type(key).__name__}", "pass a name such as 'sign'",
+        )
+    return found

@@ -42,7 +42,7 @@ def reverse_gradient(x: Any, /, strength: float = 1.0) -> Any:
     return scale_gradient(x, -strength)
 
 
-@op
+@op(shape="x", dtype="x")
 def clip_gradient(
     xp: Any, x: Any, /, low: float | None = None, high: float | None = None, *,
     norm: float | None = None,

@@ -5,8 +5,6 @@ In the manner of TensorFlow 1, on the same operations and rules as everything el
 
 from . import deferred_rules as deferred_rules
 from . import shape_fallback as shape_fallback
-from . import shape_rules_indexing as shape_rules_indexing
-from . import shape_rules_products as shape_rules_products
 from .arguments import TensorSpec as TensorSpec
 from .control import cond as cond
 from .control import switch_case as switch_case

@@ -16,9 +16,9 @@ from ..arrays.symbol import Symbol
 from ..core.observe import bare
 from ..core.op import OPS, Op
 from ..core.tensor import raw
+from ..kinds.shapes import size_of
 from .aliasing import Constant, Step, shared
 from .operation import Operation, filled
-from .shape_rules import size_of
 
 FOLDED = 1 << 16
 """The most entries of a constant that is computed ahead: larger ones cost memory for good."""

@@ -15,8 +15,8 @@ import numpy
 from ..arrays import adapters
 from ..core import state as _state
 from ..core.custom_op import CustomOp, custom_node
-from ..core.op import OTHERS
 from ..core.tensor import Tensor, raw, to_array
+from ..custom.override import OTHERS
 from ..errors import ArgumentError, ArgumentTypeError
 from ..kinds import symbols as _symbols
 from .operation import Kind

@@ -1,9 +1,10 @@
 """The shape, dtype and array class of each result, inferred when an operation joins a graph.
 
-Shapes come from rules (`shape_rules.py`). A dtype is that of an argument, or is found by running
-the operation on small arrays, once per combination of argument dtypes. An operation without a rule,
-such as a user's, runs on ones of the given shapes; if lengths are unknown, it runs on small arrays,
-which show the rank and the dtype but no length, since lengths may agree by chance.
+Shapes come from the rules in the blocks of operations (`kinds/shapes.py`). A dtype is that of an
+argument, or is found by running the operation on small arrays, once per combination of argument
+dtypes. An operation without a rule runs on ones of the given shapes; if lengths are unknown, it
+runs on small arrays, which show the rank and the dtype but no length, since lengths may agree by
+chance.
 """
 
 from __future__ import annotations
@@ -15,12 +16,10 @@ from typing import Any
 import numpy
 
 from ..arrays import adapters, dominant
-from ..arrays.symbol import AnyShape, OpenShape, Symbol
-from ..core.op import OPS
+from ..arrays.symbol import OpenShape, Symbol
 from ..core.tensor import raw
+from ..kinds.shapes import elementwise, is_any, shapes
 from ..kinds.symbols import symbols_in
-from . import shape_rules
-from .shape_rules import RULES, broadcast, is_any, is_integer
 
 Space = tuple[Any, Any]
 """A shape and a dtype. In a shape, None is an unknown length; None alone is an unknown shape."""
@@ -38,18 +37,14 @@ def infer(op: Any, args: Sequence[Any], attrs: Any) -> tuple[type, list[Space]]:
     """
     kind = kind_of(args, attrs)
     if op.elementwise and len(op.outputs) == 1:
-        return kind, [(elementwise_shape(args, op.name), _dtypes_of(op, args, attrs)[0])]
+        return kind, [(elementwise(args, op.name), _dtypes_of(op, args, attrs)[0])]
     plain = {k: raw(v) for k, v in attrs.items()}
-    shapes = shape_rules.shapes(op, args, plain)
-    if shapes is None:
+    found = shapes(op, args, plain)
+    if found is None:
         return kind, by_trial(op, args, attrs)
-    rule = RULES[op.name]
-    if rule.same_dtype:
-        return kind, [(shapes[0], args[0].dtype)]
-    if rule.like is not None:
-        other, count = rule.like
-        op, args, plain = OPS[other].op, args[:count], OPS[other].op.defaults
-    return kind, list(zip(shapes, _dtypes_of(op, args, plain), strict=True))
+    if op.dtype.__class__ is str:
+        return kind, [(found[0], args[op.arguments.index(op.dtype)].dtype)]
+    return kind, list(zip(found, _dtypes_of(op, args, plain), strict=True))
 
 
 def kind_of(args: Sequence[Any], attrs: Any) -> type:
@@ -60,30 +55,6 @@ def kind_of(args: Sequence[Any], attrs: Any) -> type:
         own = symbol.kind
         kind = own if kind is None or kind is own else dominant[kind, own]
     return numpy.ndarray if kind is None else kind
-
-
-def elementwise_shape(args: Sequence[Any], subject: str = "broadcasting") -> Any:
-    """The shape that symbols and numbers broadcast to.
-
-    It is an argument's own `OpenShape` where the other arguments cannot change it.
-    """
-    shapes = [a.shape for a in args if a.__class__ is Symbol]
-    first = shapes[0]
-    if len(shapes) == 1 or (len(shapes) == 2 and first == shapes[1]):
-        return first
-    if not any(isinstance(s, OpenShape) for s in shapes):
-        return broadcast(shapes, subject)
-    shapes = [s for s in shapes if isinstance(s, AnyShape) or tuple(s)]
-    first = shapes[0]
-    if all(s is first or s == first for s in shapes):
-        return first
-    if any(isinstance(s, AnyShape) for s in shapes):
-        return None
-    found = broadcast([tuple(s) for s in shapes], subject)
-    opened = [s for s in shapes if isinstance(s, OpenShape)]
-    if all(s == opened[0] for s in opened) and tuple(opened[0]) == found:
-        return opened[0]
-    return found
 
 
 # Dtypes -------------------------------------------------------------------------------------
@@ -105,14 +76,14 @@ def _dtypes_of(op: Any, args: Sequence[Any], attrs: Any) -> tuple[Any, ...]:
     )
     found = _dtypes.get(key)
     if found is None:
+        vectors = [ones(a.kind, (1,), a.dtype) if a.__class__ is Symbol else a for a in args]
         if op.elementwise:
             attrs = {k: v for k, v in attrs.items() if k in op.required}
-            vectors = [
-                ones(a.kind, (1,), a.dtype) if a.__class__ is Symbol else a for a in args
-            ]
             outputs = _outputs(op, vectors, attrs, 1)
+        elif op.dtype is not None:
+            with numpy.errstate(all="ignore"):
+                outputs = (op.dtype(*vectors),)
         else:
-            attrs = {**attrs, **RULES[op.name].trial}
             outputs = next(trials(
                 lambda guess: _run(op, args, attrs, guess, small=True), symbols_among(args)
             ))
@@ -137,6 +108,14 @@ def by_trial(op: Any, args: Sequence[Any], attrs: Any) -> list[Space]:
         return [(tuple(o.shape), o.dtype) for o in _run(op, args, attrs, [(1, 0)] * len(symbols))]
     results = list(trials(lambda guess: _run(op, args, attrs, guess), symbols))
     return common_spaces(results[0], results[-1], symbols)
+
+
+def is_integer(dtype: Any) -> bool:
+    """Whether a dtype, of any library, holds integers or booleans."""
+    kind = getattr(dtype, "kind", None)
+    if kind is not None:
+        return kind in "biu"
+    return not (dtype.is_floating_point or dtype.is_complex)
 
 
 def symbols_among(args: Sequence[Any]) -> list[Symbol]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .losses import *
     from .normalising import *
     from .norms import *
+    from .pooling import *
     from .products import *
     from .rounding import *
     from .searching import *
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from .shaping import *
     from .spectral import *
     from .statistics import *
+    from .taking import *
+    from .tiling import *
     from .trigonometric import *
 else:
     __getattr__, __dir__ = on_use(globals(), OPS)

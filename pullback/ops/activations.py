@@ -284,7 +284,7 @@ def _sigmoid_cdf(x: Any) -> Any:
     return sigmoid((x * x * (_CUBIC * _SLOPE) + _SLOPE) * x)
 
 
-@op
+@op(shape="x")
 def softmax(xp: Any, x: Any, /, axis: int = -1) -> Any:
     """exp(x) / Σ exp(x) along an axis, without overflow.
 
@@ -319,7 +319,7 @@ def batch_softmax(x: Any, *, axis: int) -> Any:
     return softmax(x, *hidden_axes(axis, len(x.shape) - 1, "softmax"))
 
 
-@op
+@op(shape="x")
 def log_softmax(xp: Any, x: Any, /, axis: int = -1) -> Any:
     """log(softmax(x)) = x - logsumexp(x) along an axis, without overflow.
 
@@ -351,7 +351,7 @@ def batch_log_softmax(x: Any, *, axis: int) -> Any:
     return log_softmax(x, *hidden_axes(axis, len(x.shape) - 1, "log_softmax"))
 
 
-@op
+@op(reduction=True)
 def logsumexp(
     xp: Any, x: Any, /, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Any:

@@ -1,10 +1,8 @@
-"""Convolution and pooling over the last axes of arrays of shape (examples, channels, …).
+"""Convolution over the last axes of arrays of shape (examples, channels, …).
 
 Convolution means cross-correlation, as in all neural network libraries: the window is not flipped.
 It is linear in its input and in its weights. It and its two adjoints are closed under
-differentiation, so the three are operations whose rules are each other; likewise the pools.
-Ties in a max pool: the first maximum, in memory order, receives the whole cotangent. Padding is
-never the maximum.
+differentiation, so the three are operations whose rules are each other.
 """
 
 from __future__ import annotations
@@ -13,10 +11,12 @@ from typing import Any, NamedTuple
 
 from ..core.op import op
 from ..errors import ArgumentError, ShapeError
+from ..kinds.shapes import requested
 from ..kinds.symbols import whole
+from .arithmetic import multiply
 from .shaping import reshape
 
-__all__ = ["avg_pool2d", "conv1d", "conv2d", "conv_transpose2d", "max_pool2d"]
+__all__ = ["conv1d", "conv2d", "conv_transpose2d"]
 
 
 class Windows(NamedTuple):
@@ -27,10 +27,10 @@ class Windows(NamedTuple):
     padding: tuple[tuple[int, int], ...]  # before and after
     dilation: tuple[int, ...]
 
-    def outs(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
-        """The number of windows on each axis: the output lengths."""
+    def outs(self, sizes: Any) -> tuple[Any, ...]:
+        """The number of windows on each axis: the output lengths; None for an unknown length."""
         return tuple(
-            (size + sum(ends) - apart * (length - 1) - 1) // stride + 1
+            None if size is None else (size + sum(ends) - apart * (length - 1) - 1) // stride + 1
             for size, length, stride, ends, apart in zip(sizes, *self, strict=True)
         )
 
@@ -38,7 +38,7 @@ class Windows(NamedTuple):
 # The three forms of a convolution: each sums the products of two of (g, w, x) over all windows.
 
 
-@op(native="convolution", linear=True)
+@op(native="convolution", linear=True, dtype=multiply)
 def convolution(x: Any, w: Any, /, *, windows: Windows, groups: int) -> Any:
     """out[n, o, p] = Σ w[o, c, k] · x[n, c, p · stride + k · dilation - padding].
 
@@ -65,12 +65,17 @@ def collapse_convolution_w(g: Any, x: Any, *, windows: Windows, groups: int) -> 
     return pullback_convolution_w(_joined(g), _joined(x), windows=windows, groups=groups)
 
 
+@convolution.shaping
+def shape_convolution(x: Any, w: Any, *, windows: Windows, groups: int) -> Any:
+    return (x.shape[0], w.shape[0], *windows.outs(x.shape[2:]))
+
+
 def _joined(x: Any) -> Any:
     """The first two axes merged into one."""
     return reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
 
 
-@op(native="convolution_input_adjoint", linear=True)
+@op(native="convolution_input_adjoint", linear=True, dtype=multiply)
 def convolution_input_adjoint(
     y: Any, w: Any, /, *, windows: Windows, sizes: tuple[int, ...], groups: int
 ) -> Any:
@@ -99,7 +104,15 @@ def collapse_convolution_input_adjoint_w(g: Any, y: Any, *, windows: Windows, gr
     return convolution_weight_adjoint(_joined(y), _joined(g), windows=windows, groups=groups)
 
 
-@op(native="convolution_weight_adjoint", linear=True)
+@convolution_input_adjoint.shaping
+def shape_convolution_input_adjoint(
+    y: Any, w: Any, *, windows: Windows, sizes: Any, groups: int
+) -> Any:
+    channels = None if w.shape[1] is None else w.shape[1] * groups
+    return (y.shape[0], channels, *requested(sizes))
+
+
+@op(native="convolution_weight_adjoint", linear=True, dtype=multiply)
 def convolution_weight_adjoint(y: Any, x: Any, /, *, windows: Windows, groups: int) -> Any:
     """The transpose of `convolution` in its weights.
 
@@ -122,6 +135,14 @@ def pullback_convolution_weight_adjoint_x(
 ) -> Any:
     sizes = tuple(shape[2:])
     return convolution_input_adjoint(y, g, windows=windows, sizes=sizes, groups=groups)
+
+
+@convolution_weight_adjoint.shaping
+def shape_convolution_weight_adjoint(
+    y: Any, x: Any, *, windows: Windows, groups: int
+) -> Any:
+    channels = None if x.shape[1] is None else x.shape[1] // groups
+    return (y.shape[1], channels, *windows.lengths)
 
 
 @whole
@@ -165,15 +186,15 @@ def _convolved(
     x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, subject: str,
     d: int,
 ) -> Any:
-    _check_rank(x, d, "x", subject)
-    _check_rank(w, d, "w", subject)
+    check_rank(x, d, "x", subject)
+    check_rank(w, d, "w", subject)
     if groups < 1 or w.shape[0] % groups or x.shape[1] != w.shape[1] * groups:
         raise ShapeError(
             f"`{subject}` with groups={groups}",
             "x of shape (n, c, …) and w of shape (o, c / groups, …), o a multiple of groups",
             f"{tuple(x.shape)} and {tuple(w.shape)}",
         )
-    windows = _windows(x.shape[2:], w.shape[2:], stride, padding, dilation, subject)
+    windows = windows_of(x.shape[2:], w.shape[2:], stride, padding, dilation, subject)
     return _biased(convolution(x, w, windows=windows, groups=groups), bias, subject)
 
 
@@ -192,18 +213,18 @@ def conv_transpose2d(
     array([[[[1., 1., 1., 1.]]]])
     """
     subject, d = "conv_transpose2d", 2
-    _check_rank(x, d, "x", subject)
-    _check_rank(w, d, "w", subject)
+    check_rank(x, d, "x", subject)
+    check_rank(w, d, "w", subject)
     if groups < 1 or x.shape[1] % groups or x.shape[1] != w.shape[0]:
         raise ShapeError(
             f"`{subject}` with groups={groups}",
             "x of shape (n, o, …) and w of shape (o, c / groups, …), o a multiple of groups",
             f"{tuple(x.shape)} and {tuple(w.shape)}",
         )
-    strides = _each(stride, d, 1, "stride", subject)
-    apart = _each(dilation, d, 1, "dilation", subject)
+    strides = one_per_axis(stride, d, 1, "stride", subject)
+    apart = one_per_axis(dilation, d, 1, "dilation", subject)
     ends = _padding(padding, d, subject)
-    extra = _each(output_padding, d, 0, "output_padding", subject)
+    extra = one_per_axis(output_padding, d, 0, "output_padding", subject)
     lengths = tuple(w.shape[2:])
     sizes = tuple(
         (n - 1) * s - sum(p) + a * (k - 1) + e + 1
@@ -219,149 +240,16 @@ def conv_transpose2d(
     return _biased(out, bias, subject)
 
 
-# Pools ------------------------------------------------------------------------------------------
-
-
-@op(native="max_pool")
-def max_pool(x: Any, /, *, windows: Windows) -> Any:
-    """The maximum of each window.
-
-    >>> import numpy as np
-    >>> max_pool(np.array([[[1.0, 3.0, 2.0]]]), windows=Windows((2,), (1,), ((0, 0),), (1,)))
-    array([[[3., 3.]]])
-    """
-
-
-@max_pool.pullback("x")
-def pullback_max_pool(g: Any, x: Any, out: Any, *, windows: Windows) -> Any:
-    return max_pool_scatter(g, x, out, windows=windows)
-
-
-@max_pool.pushforward("x")
-def pushforward_max_pool(t: Any, x: Any, out: Any, *, windows: Windows) -> Any:
-    return max_pool_gather(t, x, out, windows=windows)
-
-
-@op(native="max_pool_scatter")
-def max_pool_scatter(y: Any, x: Any, largest: Any, /, *, windows: Windows) -> Any:
-    """y added at the position in x of each window's first maximum; linear in y.
-
-    >>> import numpy as np
-    >>> x, valid = np.array([[[1.0, 3.0, 2.0]]]), Windows((2,), (1,), ((0, 0),), (1,))
-    >>> max_pool_scatter(np.array([[[5.0, 7.0]]]), x, max_pool(x, windows=valid), windows=valid)
-    array([[[ 0., 12.,  0.]]])
-    """
-
-
-@max_pool_scatter.pullback("y")
-def pullback_max_pool_scatter(g: Any, x: Any, largest: Any, *, windows: Windows) -> Any:
-    return max_pool_gather(g, x, largest, windows=windows)
-
-
-@max_pool_scatter.pushforward("y")
-def pushforward_max_pool_scatter(t: Any, x: Any, largest: Any, *, windows: Windows) -> Any:
-    return max_pool_scatter(t, x, largest, windows=windows)
-
-
-@op(native="max_pool_gather")
-def max_pool_gather(y: Any, x: Any, largest: Any, /, *, windows: Windows) -> Any:
-    """The entries of y at the position in x of each window's first maximum; linear in y.
-
-    >>> import numpy as np
-    >>> x, valid = np.array([[[1.0, 3.0, 2.0]]]), Windows((2,), (1,), ((0, 0),), (1,))
-    >>> max_pool_gather(np.array([[[5.0, 7.0, 9.0]]]), x, max_pool(x, windows=valid), windows=valid)
-    array([[[7., 7.]]])
-    """
-
-
-@max_pool_gather.pullback("y")
-def pullback_max_pool_gather(g: Any, x: Any, largest: Any, *, windows: Windows) -> Any:
-    return max_pool_scatter(g, x, largest, windows=windows)
-
-
-@max_pool_gather.pushforward("y")
-def pushforward_max_pool_gather(t: Any, x: Any, largest: Any, *, windows: Windows) -> Any:
-    return max_pool_gather(t, x, largest, windows=windows)
-
-
-@whole
-def max_pool2d(
-    x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0, dilation: Any = 1
-) -> Any:
-    """Max pooling of x (n, c, height, width).
-
-    stride    one int, or one per axis; the default is the window
-    padding   as in `conv2d`, but smaller than the window; it is -∞ and never the maximum
-
-    The first of several equal maxima receives the cotangent.
-
-    >>> import numpy as np
-    >>> max_pool2d(np.arange(16.0).reshape(1, 1, 4, 4), 2)
-    array([[[[ 5.,  7.],
-             [13., 15.]]]])
-    """
-    _check_rank(x, 2, "x", "max_pool2d")
-    windows = _pool_windows(x, window, stride, padding, dilation, "max_pool2d")
-    return max_pool(x, windows=windows)
-
-
-@op(native="sum_pool", linear=True)
-def sum_pool(x: Any, /, *, windows: Windows) -> Any:
-    """The sum of each window.
-
-    >>> import numpy as np
-    >>> sum_pool(np.array([[[1.0, 3.0, 2.0]]]), windows=Windows((2,), (1,), ((0, 0),), (1,)))
-    array([[[4., 5.]]])
-    """
-
-
-@sum_pool.pullback("x")
-def pullback_sum_pool(g: Any, shape: Any, *, windows: Windows) -> Any:
-    return sum_pool_adjoint(g, windows=windows, sizes=tuple(shape[2:]))
-
-
-@op(native="sum_pool_adjoint", linear=True)
-def sum_pool_adjoint(y: Any, /, *, windows: Windows, sizes: tuple[int, ...]) -> Any:
-    """The transpose of `sum_pool`, for an input whose last axes have lengths `sizes`.
-
-    >>> import numpy as np
-    >>> valid = Windows((2,), (1,), ((0, 0),), (1,))
-    >>> sum_pool_adjoint(np.array([[[1.0, 2.0]]]), windows=valid, sizes=(3,))
-    array([[[1., 3., 2.]]])
-    """
-
-
-@sum_pool_adjoint.pullback("y")
-def pullback_sum_pool_adjoint(g: Any, *, windows: Windows) -> Any:
-    return sum_pool(g, windows=windows)
-
-
-@whole
-def avg_pool2d(x: Any, window: Any, /, *, stride: Any = None, padding: Any = 0) -> Any:
-    """Average pooling of x (n, c, height, width); zeros of the padding count in the mean.
-
-    Arguments as for `max_pool2d`.
-
-    >>> import numpy as np
-    >>> avg_pool2d(np.arange(16.0).reshape(1, 1, 4, 4), 2)
-    array([[[[ 2.5,  4.5],
-             [10.5, 12.5]]]])
-    """
-    _check_rank(x, 2, "x", "avg_pool2d")
-    windows = _pool_windows(x, window, stride, padding, 1, "avg_pool2d")
-    return sum_pool(x, windows=windows) / (windows.lengths[0] * windows.lengths[1])
-
-
 # Arguments --------------------------------------------------------------------------------------
 
 
-def _windows(
+def windows_of(
     sizes: Any, lengths: Any, stride: Any, padding: Any, dilation: Any, subject: str
 ) -> Windows:
     """The windows described by a user's arguments, after validation."""
     d = len(lengths)
-    strides = _each(stride, d, 1, "stride", subject)
-    apart = _each(dilation, d, 1, "dilation", subject)
+    strides = one_per_axis(stride, d, 1, "stride", subject)
+    apart = one_per_axis(dilation, d, 1, "dilation", subject)
     if padding == "same":
         ends = _same(sizes, lengths, strides, apart)
     else:
@@ -372,20 +260,6 @@ def _windows(
         raise ShapeError(
             f"`{subject}`", f"windows of length ≥ 1 that fit into {tuple(sizes)} plus padding",
             f"windows of {tuple(lengths)}, padding {ends}, dilation {apart}",
-        )
-    return windows
-
-
-def _pool_windows(
-    x: Any, window: Any, stride: Any, padding: Any, dilation: Any, subject: str
-) -> Windows:
-    lengths = _each(window, 2, 1, "window", subject)
-    stride = lengths if stride is None else stride
-    windows = _windows(x.shape[2:], lengths, stride, padding, dilation, subject)
-    if any(max(e) >= n for e, n in zip(windows.padding, lengths, strict=True)):
-        raise ArgumentError(
-            f"argument `padding` of `{subject}`", f"less than the window {lengths}",
-            f"{windows.padding}",
         )
     return windows
 
@@ -401,7 +275,7 @@ def _same(sizes: Any, lengths: Any, strides: Any, apart: Any) -> tuple[tuple[int
     return tuple(ends)
 
 
-def _each(value: Any, d: int, least: int, name: str, subject: str) -> tuple[int, ...]:
+def one_per_axis(value: Any, d: int, least: int, name: str, subject: str) -> tuple[int, ...]:
     """One integer per axis."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value,) * d
     if len(given) != d or not all(isinstance(n, int) and n >= least for n in given):
@@ -425,7 +299,7 @@ def _padding(value: Any, d: int, subject: str) -> tuple[tuple[int, int], ...]:
     return pairs
 
 
-def _check_rank(x: Any, d: int, name: str, subject: str) -> None:
+def check_rank(x: Any, d: int, name: str, subject: str) -> None:
     if len(x.shape) != d + 2:
         raise ShapeError(
             f"argument `{name}` of `{subject}`", f"{d + 2} axes", f"shape {tuple(x.shape)}",

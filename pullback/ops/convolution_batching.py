@@ -1,4 +1,4 @@
-"""Batching rules of convolutions and pools: more examples or more channels in a single call.
+"""Batching rules of convolutions: more examples or more channels in a single call.
 
 If only the input is batched, its examples are merged into the axis of examples. If input and
 weights are batched, each example becomes a group of channels, so per-example weight gradients are
@@ -15,18 +15,13 @@ from .convolution import (
     convolution,
     convolution_input_adjoint,
     convolution_weight_adjoint,
-    max_pool,
-    max_pool_gather,
-    max_pool_scatter,
-    sum_pool,
-    sum_pool_adjoint,
 )
 from .shaping import moveaxis, reshape
 
 __all__: list[str] = []
 
 
-def _into(x: Any, axis: int, groups: int = 1) -> Any:
+def merged(x: Any, axis: int, groups: int = 1) -> Any:
     """Merge the leading axis into another axis (counted without it), within each of its groups."""
     size, shape = x.shape[0], tuple(x.shape[1:])
     before, length, after = shape[:axis], shape[axis], shape[axis + 1 :]
@@ -34,8 +29,8 @@ def _into(x: Any, axis: int, groups: int = 1) -> Any:
     return reshape(moveaxis(parted, 0, axis + 1), (*before, size * length, *after))
 
 
-def _out_of(x: Any, axis: int, size: int, length: int, groups: int = 1) -> Any:
-    """The inverse of `_into`: `size` and `length` are the lengths of the two axes."""
+def unmerged(x: Any, axis: int, size: int, length: int, groups: int = 1) -> Any:
+    """The inverse of `merged`: `size` and `length` are the lengths of the two axes."""
     before, after = tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
     parted = reshape(x, (*before, groups, size, length // groups, *after))
     return reshape(moveaxis(parted, axis + 1, 0), (size, *before, length, *after))
@@ -56,15 +51,15 @@ def batch_convolution(
 ) -> Any:
     w, size, hidden = _kept(x, w, hidden)
     if hidden == (True, False):
-        return _out_of(
-            convolution(_into(x, 0), w, windows=windows, groups=groups), 0, size, x.shape[1]
+        return unmerged(
+            convolution(merged(x, 0), w, windows=windows, groups=groups), 0, size, x.shape[1]
         )
     rows = w.shape[1]
     if hidden == (False, True):
-        out = convolution(x, _into(w, 0, groups), windows=windows, groups=groups)
-        return _out_of(out, 1, size, rows, groups)
-    out = convolution(_into(x, 1), _into(w, 0), windows=windows, groups=groups * size)
-    return _out_of(out, 1, size, rows)
+        out = convolution(x, merged(w, 0, groups), windows=windows, groups=groups)
+        return unmerged(out, 1, size, rows, groups)
+    out = convolution(merged(x, 1), merged(w, 0), windows=windows, groups=groups * size)
+    return unmerged(out, 1, size, rows)
 
 
 @convolution_input_adjoint.batching
@@ -75,19 +70,19 @@ def batch_convolution_input_adjoint(
     w, size, hidden = _kept(y, w, hidden)
     if hidden == (True, False):
         out = convolution_input_adjoint(
-            _into(y, 0), w, windows=windows, sizes=sizes, groups=groups
+            merged(y, 0), w, windows=windows, sizes=sizes, groups=groups
         )
-        return _out_of(out, 0, size, y.shape[1])
+        return unmerged(out, 0, size, y.shape[1])
     channels = w.shape[2] * groups
     if hidden == (False, True):
         out = convolution_input_adjoint(
-            y, _into(w, 1), windows=windows, sizes=sizes, groups=groups
+            y, merged(w, 1), windows=windows, sizes=sizes, groups=groups
         )
-        return _out_of(out, 1, size, channels, groups)
+        return unmerged(out, 1, size, channels, groups)
     out = convolution_input_adjoint(
-        _into(y, 1), _into(w, 0), windows=windows, sizes=sizes, groups=groups * size
+        merged(y, 1), merged(w, 0), windows=windows, sizes=sizes, groups=groups * size
     )
-    return _out_of(out, 1, size, channels)
+    return unmerged(out, 1, size, channels)
 
 
 @convolution_weight_adjoint.batching
@@ -96,43 +91,12 @@ def batch_convolution_weight_adjoint(
 ) -> Any:
     x, size, hidden = _kept(y, x, hidden)
     if hidden == (True, False):
-        out = convolution_weight_adjoint(_into(y, 1, groups), x, windows=windows, groups=groups)
-        return _out_of(out, 0, size, y.shape[2], groups)
+        out = convolution_weight_adjoint(merged(y, 1, groups), x, windows=windows, groups=groups)
+        return unmerged(out, 0, size, y.shape[2], groups)
     if hidden == (False, True):
-        out = convolution_weight_adjoint(y, _into(x, 1, groups), windows=windows, groups=groups)
-        return _out_of(out, 1, size, x.shape[2] // groups)
+        out = convolution_weight_adjoint(y, merged(x, 1, groups), windows=windows, groups=groups)
+        return unmerged(out, 1, size, x.shape[2] // groups)
     out = convolution_weight_adjoint(
-        _into(y, 1), _into(x, 1), windows=windows, groups=groups * size
+        merged(y, 1), merged(x, 1), windows=windows, groups=groups * size
     )
-    return _out_of(out, 0, size, y.shape[2])
-
-
-# Pools treat channels separately, so all examples fit into one array --------------------------
-
-
-@max_pool.batching
-def batch_max_pool(x: Any, *, windows: Windows) -> Any:
-    return _out_of(max_pool(_into(x, 0), windows=windows), 0, *x.shape[:2])
-
-
-@max_pool_scatter.batching
-def batch_max_pool_scatter(y: Any, x: Any, largest: Any, *, windows: Windows) -> Any:
-    out = max_pool_scatter(_into(y, 0), _into(x, 0), _into(largest, 0), windows=windows)
-    return _out_of(out, 0, *x.shape[:2])
-
-
-@max_pool_gather.batching
-def batch_max_pool_gather(y: Any, x: Any, largest: Any, *, windows: Windows) -> Any:
-    out = max_pool_gather(_into(y, 0), _into(x, 0), _into(largest, 0), windows=windows)
-    return _out_of(out, 0, *x.shape[:2])
-
-
-@sum_pool.batching
-def batch_sum_pool(x: Any, *, windows: Windows) -> Any:
-    return _out_of(sum_pool(_into(x, 0), windows=windows), 0, *x.shape[:2])
-
-
-@sum_pool_adjoint.batching
-def batch_sum_pool_adjoint(y: Any, *, windows: Windows, sizes: tuple[int, ...]) -> Any:
-    out = sum_pool_adjoint(_into(y, 0), windows=windows, sizes=sizes)
-    return _out_of(out, 0, *y.shape[:2])
+    return unmerged(out, 0, size, y.shape[2])

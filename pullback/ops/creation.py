@@ -217,7 +217,7 @@ def eye(
 # Like another array -------------------------------------------------------------------------
 
 
-@op(native="zeros_like", differentiable=False)
+@op(native="zeros_like", differentiable=False, shape="x")
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """Zeros with the shape and dtype of x.
 
@@ -232,7 +232,7 @@ def batch_zeros_like(x: Any, *, dtype: Any, device: Any) -> Any:
     return zeros_like(x, dtype=dtype, device=device)
 
 
-@op(native="ones_like", differentiable=False)
+@op(native="ones_like", differentiable=False, shape="x")
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """Ones with the shape and dtype of x.
 
@@ -247,7 +247,7 @@ def batch_ones_like(x: Any, *, dtype: Any, device: Any) -> Any:
     return ones_like(x, dtype=dtype, device=device)
 
 
-@op(native="empty_like", differentiable=False)
+@op(native="empty_like", differentiable=False, shape="x")
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """An uninitialised array with the shape and dtype of x.
 
@@ -262,7 +262,7 @@ def batch_empty_like(x: Any, *, dtype: Any, device: Any) -> Any:
     return empty_like(x, dtype=dtype, device=device)
 
 
-@op(name="full_like", native="full_like", differentiable=False)
+@op(name="full_like", native="full_like", differentiable=False, shape="x")
 def _full_like(
     x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None
 ) -> Any: ...
@@ -292,7 +292,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 # Triangles ----------------------------------------------------------------------------------
 
 
-@op(native="tril", linear=True)
+@op(native="tril", linear=True, shape="(m,n)->(m,n)", dtype="x")
 def tril(x: Any, /, *, k: int = 0) -> Any:
     """The lower triangle of a matrix, or of a stack of them: zeros above the k-th diagonal.
 
@@ -313,7 +313,7 @@ def batch_tril(x: Any, *, k: int) -> Any:
     return tril(matrix_examples(x, "tril"), k=k)
 
 
-@op(native="triu", linear=True)
+@op(native="triu", linear=True, shape="(m,n)->(m,n)", dtype="x")
 def triu(x: Any, /, *, k: int = 0) -> Any:
     """The upper triangle of a matrix, or of a stack of them: zeros below the k-th diagonal.
 

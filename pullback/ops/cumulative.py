@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.op import op
+from ..kinds.shapes import UndecidedError, axes_of, changed, is_any
 from ..kinds.symbols import whole
 from .creation import zeros_like
 from .joining import concat
-from .shaping import axes_of, expand_dims, flip, hidden_axes, moveaxis, reshape
+from .shaping import expand_dims, flip, hidden_axes, moveaxis, reshape
 
 __all__ = ["cumulative_prod", "cumulative_sum", "diff"]
 
@@ -42,6 +43,11 @@ def pullback_cumulative_sum(g: Any, *, axis: int | None, include_initial: bool) 
 def batch_cumulative_sum(x: Any, *, axis: int | None, **how: Any) -> Any:
     x, axis = _rows(x, axis, "cumulative_sum")
     return cumulative_sum(x, axis=axis, **how)
+
+
+@cumulative_sum.shaping
+def shape_cumulative_sum(x: Any, *, axis: Any, include_initial: bool, **how: Any) -> Any:
+    return cumulated(x, axis, include_initial, "cumulative_sum")
 
 
 def _rows(x: Any, axis: int | None, subject: str) -> tuple[Any, int | None]:
@@ -102,6 +108,21 @@ def pushforward_cumulative_prod(
 def batch_cumulative_prod(x: Any, *, axis: int | None, **how: Any) -> Any:
     x, axis = _rows(x, axis, "cumulative_prod")
     return cumulative_prod(x, axis=axis, **how)
+
+
+def cumulated(x: Any, axis: Any, include_initial: bool, subject: str) -> Any:
+    """The shape of x, one longer along the axis with the initial entry."""
+    if is_any(x) and not include_initial:
+        return x.shape
+    if axis is None and len(x.shape) != 1:
+        raise UndecidedError
+    longer = changed(x, axis or 0, lambda n: n + 1, subject)
+    return longer if include_initial else x.shape
+
+
+@cumulative_prod.shaping
+def shape_cumulative_prod(x: Any, *, axis: Any, include_initial: bool, **how: Any) -> Any:
+    return cumulated(x, axis, include_initial, "cumulative_prod")
 
 
 def products_before(x: Any) -> Any:

@@ -18,6 +18,7 @@ from ..core.cotangent import conjugated
 from ..core.op import face_of, op
 from ..core.tensor import raw
 from ..errors import ArgumentError
+from ..kinds.shapes import fitted
 from ..kinds.symbols import lengths_of, whole
 from .creation import tril, triu, zeros_like
 from .joining import concat, pad
@@ -52,7 +53,7 @@ def _over(x: Any, a: Any) -> Any:
 # Triangular factors -----------------------------------------------------------------------------
 
 
-@op
+@op(shape="(n,n)->(n,n)")
 def cholesky(xp: Any, x: Any, /, *, upper: bool = False) -> Any:
     """L, lower triangular with a positive diagonal, of Hermitian positive definite x = L Lᴴ.
 
@@ -100,7 +101,7 @@ class LUResult(NamedTuple):
     U: Any
 
 
-@op(name="lu", outputs=("p", "low", "up"))
+@op(name="lu", outputs=("p", "low", "up"), shape="(m,n)->(m,m),(m,k),(k,n)")
 def _lu(xp: Any, x: Any, /) -> Any:
     x = matrices_of(x, "lu")
     return xp.linalg.lu(x)
@@ -229,6 +230,12 @@ def pushforward_qr(t: Any, q: Any, r: Any) -> Any:
 @_qr.batching
 def batch_qr(x: Any, *, mode: str) -> Any:
     return _qr(matrix_examples(x, "qr"), mode=mode)
+
+
+@_qr.shaping
+def shape_qr(x: Any, *, mode: str) -> Any:
+    complete = "(m,n)->(m,m),(m,n)"
+    return fitted(complete if mode == "complete" else "(m,n)->(m,k),(k,n)", "qr", x)
 
 
 @face_of(_qr)

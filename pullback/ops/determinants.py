@@ -22,7 +22,7 @@ from .statistics import sum
 __all__ = ["det", "slogdet"]
 
 
-@op
+@op(shape="(n,n)->()")
 def det(xp: Any, x: Any, /) -> Any:
     """The determinants of square matrices (…, n, n); 1 for n = 0.
 
@@ -52,7 +52,7 @@ def batch_det(x: Any) -> Any:
     return det(matrix_examples(x, "det", square=True))
 
 
-@op
+@op(shape="(n,n)->(n,n)")
 def adjugate(xp: Any, x: Any, /) -> Any:
     """The adjugate (transposed cofactors) of square matrices: det(x) · x⁻¹ for regular x.
 
@@ -79,7 +79,7 @@ def batch_adjugate(x: Any) -> Any:
     return adjugate(x)
 
 
-@op
+@op(shape="(n,n),(n,n)->(n,n)")
 def adjugate_along(xp: Any, x: Any, v: Any, /) -> Any:
     """The derivative of the adjugates of square matrices x along matrices v.
 
@@ -134,7 +134,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
-@op(name="slogdet", outputs=("sign", "logabsdet"))
+@op(name="slogdet", outputs=("sign", "logabsdet"), shape="(n,n)->(),()")
 def _slogdet(xp: Any, x: Any, /) -> Any:
     return tuple(xp.linalg.slogdet(matrices_of(x, "slogdet", square=True)))
 

@@ -10,8 +10,9 @@ from ..core.tensor import Tensor, check_inexact, is_inexact, raw, to_array
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..kinds.symbols import whole
 from .arithmetic import multiply
-from .indexing import getitem, take
+from .indexing import getitem
 from .shaping import reshape
+from .taking import take
 
 if TYPE_CHECKING:
     from ..random import Generator

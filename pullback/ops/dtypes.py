@@ -60,7 +60,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 """The standard's kinds of dtypes -> the names of the dtypes of that kind."""
 
 
-@op(name="astype", view=True, linear=True)
+@op(name="astype", view=True, linear=True, shape="x")
 def _astype(xp: Any, x: Any, /, dtype: Any, *, copy: Any = True, device: Any = None) -> Any:
     if is_complex(x) and not is_complex_dtype(dtype) and not xp.isdtype(dtype, "bool"):
         x = xp.real(x)

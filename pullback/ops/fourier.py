@@ -16,15 +16,17 @@ from typing import Any
 
 from ..core.cotangent import is_complex
 from ..core.op import face_of, op
-from ..core.tensor import Tensor, is_inexact, to_array
+from ..core.tensor import is_inexact
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
+from ..kinds.shapes import axes_of, changed, requested
 from ..kinds.symbols import whole
 from .complex_ import conj
 from .creation import arange
 from .dtypes import astype, float64
 from .indexing import getitem
 from .joining import concat, pad
-from .shaping import axes_of, roll
+from .operands import array_of
+from .shaping import hidden_axes, roll
 
 __all__: list[str] = []
 
@@ -34,7 +36,7 @@ _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 # The four operations ------------------------------------------------------------------------
 
 
-@op(name="fftn", linear=True)
+@op(name="fftn", linear=True, shape="x")
 def _fftn(xp: Any, x: Any, /, *, axes: tuple[int, ...], norm: str) -> Any:
     if len(axes) == 1:  # NumPy's 1-D transform is twice as fast
         return xp.fft.fft(x, axis=axes[0], norm=norm)
@@ -48,10 +50,10 @@ def pullback_fftn(g: Any, *, axes: tuple[int, ...], norm: str) -> Any:
 
 @_fftn.batching
 def batch_fftn(x: Any, *, axes: tuple[int, ...], norm: str) -> Any:
-    return _fftn(x, axes=_behind(axes), norm=norm)
+    return _fftn(x, axes=hidden_axes(axes, len(x.shape) - 1, "fftn"), norm=norm)
 
 
-@op(name="ifftn", linear=True)
+@op(name="ifftn", linear=True, shape="x")
 def _ifftn(xp: Any, x: Any, /, *, axes: tuple[int, ...], norm: str) -> Any:
     if len(axes) == 1:
         return xp.fft.ifft(x, axis=axes[0], norm=norm)
@@ -65,7 +67,7 @@ def pullback_ifftn(g: Any, *, axes: tuple[int, ...], norm: str) -> Any:
 
 @_ifftn.batching
 def batch_ifftn(x: Any, *, axes: tuple[int, ...], norm: str) -> Any:
-    return _ifftn(x, axes=_behind(axes), norm=norm)
+    return _ifftn(x, axes=hidden_axes(axes, len(x.shape) - 1, "ifftn"), norm=norm)
 
 
 @op(name="rfftn", linear=True)
@@ -83,7 +85,12 @@ def pullback_rfftn(g: Any, shape: Any, *, axes: tuple[int, ...], norm: str) -> A
 
 @_rfftn.batching
 def batch_rfftn(x: Any, *, axes: tuple[int, ...], norm: str) -> Any:
-    return _rfftn(x, axes=_behind(axes), norm=norm)
+    return _rfftn(x, axes=hidden_axes(axes, len(x.shape) - 1, "rfftn"), norm=norm)
+
+
+@_rfftn.shaping
+def shape_rfftn(x: Any, *, axes: tuple[int, ...], norm: str) -> Any:
+    return changed(x, axes[-1], lambda n: n // 2 + 1, "rfftn")
 
 
 @op(name="irfftn", linear=True)
@@ -101,12 +108,12 @@ def pullback_irfftn(g: Any, *, n: int, axes: tuple[int, ...], norm: str) -> Any:
 
 @_irfftn.batching
 def batch_irfftn(x: Any, *, n: int, axes: tuple[int, ...], norm: str) -> Any:
-    return _irfftn(x, n=n, axes=_behind(axes), norm=norm)
+    return _irfftn(x, n=n, axes=hidden_axes(axes, len(x.shape) - 1, "irfftn"), norm=norm)
 
 
-def _behind(axes: tuple[int, ...]) -> tuple[int, ...]:
-    """The same axes, shifted by one hidden axis in front."""
-    return tuple([axis + 1 for axis in axes])
+@_irfftn.shaping
+def shape_irfftn(x: Any, *, n: Any, axes: tuple[int, ...], norm: str) -> Any:
+    return (*x.shape[: axes[-1]], *requested(n), *x.shape[axes[-1] + 1 :])
 
 
 def _mirrored(half: Any, factor: float, n: int, axis: int) -> Any:
@@ -120,10 +127,6 @@ def _mirrored(half: Any, factor: float, n: int, axis: int) -> Any:
 
 
 # Checking and fitting arguments -------------------------------------------------------------
-
-
-def _operand(x: Any) -> Any:
-    return x if isinstance(x, Tensor) else to_array(x)
 
 
 def _known(norm: str, subject: str) -> str:
@@ -153,12 +156,11 @@ def _one(n: Any, subject: str) -> tuple[int, ...] | None:
 
 def _axes(x: Any, s: Any, axes: Any, subject: str) -> tuple[int, ...]:
     """The axes to transform: the given ones, else the last len(s), or all."""
-    rank = len(getattr(x, "shape", ()))
     if s is not None and not isinstance(s, Sequence):
         raise ArgumentTypeError(f"argument `s` of `{subject}`", "a sequence of lengths", repr(s))
     if axes is None and s is not None:
         axes = tuple(range(-len(s), 0))
-    found = axes_of(axes, rank, subject)
+    found = axes_of(axes, len(x.shape), subject)
     if not found:
         raise ArgumentError(f"`{subject}`", "at least one axis to transform", "none")
     return found
@@ -235,7 +237,7 @@ def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwar
     >>> fft(np.array([1.0, 2.0, 1.0]))
     array([ 4. +0.j       , -0.5-0.8660254j, -0.5+0.8660254j])
     """
-    return _transform(_fftn, _operand(x), _one(n, "fft"), (axis,), norm, "fft")
+    return _transform(_fftn, array_of(x), _one(n, "fft"), (axis,), norm, "fft")
 
 
 @whole
@@ -246,7 +248,7 @@ def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
     >>> ifft(np.array([4.0, 2.0, 0.0, 2.0]))
     array([2.+0.j, 1.+0.j, 0.+0.j, 1.+0.j])
     """
-    return _transform(_ifftn, _operand(x), _one(n, "ifft"), (axis,), norm, "ifft")
+    return _transform(_ifftn, array_of(x), _one(n, "ifft"), (axis,), norm, "ifft")
 
 
 @whole
@@ -259,7 +261,7 @@ def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
     >>> rfft(np.array([1.0, 2.0, 1.0, 0.0]))
     array([4.+0.j, 0.-2.j, 0.+0.j])
     """
-    return _to_half(_operand(x), _one(n, "rfft"), (axis,), norm, "rfft")
+    return _to_half(array_of(x), _one(n, "rfft"), (axis,), norm, "rfft")
 
 
 @whole
@@ -274,7 +276,7 @@ def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
     >>> irfft(np.array([4.0, -2j, 0.0]))
     array([1., 2., 1., 0.])
     """
-    return _from_half(_operand(x), _one(n, "irfft"), (axis,), norm, "irfft")
+    return _from_half(array_of(x), _one(n, "irfft"), (axis,), norm, "irfft")
 
 
 @whole
@@ -289,7 +291,7 @@ def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
     array([ 1.,  3.,  1., -1.])
     """
     back = _SWAPPED[_known(norm, "hfft")]
-    return _from_half(conj(_operand(x)), _one(n, "hfft"), (axis,), back, "hfft")
+    return _from_half(conj(array_of(x)), _one(n, "hfft"), (axis,), back, "hfft")
 
 
 @whole
@@ -303,7 +305,7 @@ def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
     array([1.-0.j, 0.+1.j, 0.-0.j])
     """
     back = _SWAPPED[_known(norm, "ihfft")]
-    return conj(_to_half(_operand(x), _one(n, "ihfft"), (axis,), back, "ihfft"))
+    return conj(_to_half(array_of(x), _one(n, "ihfft"), (axis,), back, "ihfft"))
 
 
 # In several dimensions ----------------------------------------------------------------------
@@ -327,7 +329,7 @@ def fftn(
     array([[ 3.+0.j, -1.+0.j],
            [-1.+0.j,  3.+0.j]])
     """
-    return _transform(_fftn, _operand(x), s, axes, norm, "fftn")
+    return _transform(_fftn, array_of(x), s, axes, norm, "fftn")
 
 
 @face_of(_ifftn)
@@ -343,7 +345,7 @@ def ifftn(
     array([[1.+0.j, 0.+0.j],
            [0.+0.j, 2.+0.j]])
     """
-    return _transform(_ifftn, _operand(x), s, axes, norm, "ifftn")
+    return _transform(_ifftn, array_of(x), s, axes, norm, "ifftn")
 
 
 @face_of(_rfftn)
@@ -360,7 +362,7 @@ def rfftn(
     >>> rfftn(np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])).shape
     (2, 2)
     """
-    return _to_half(_operand(x), s, axes, norm, "rfftn")
+    return _to_half(array_of(x), s, axes, norm, "rfftn")
 
 
 @face_of(_irfftn)
@@ -378,7 +380,7 @@ def irfftn(
     array([[1., 0.],
            [0., 2.]])
     """
-    return _from_half(_operand(x), s, axes, norm, "irfftn")
+    return _from_half(array_of(x), s, axes, norm, "irfftn")
 
 
 # Frequencies --------------------------------------------------------------------------------
@@ -392,7 +394,7 @@ def fftshift(x: Any, /, *, axes: Any = None) -> Any:
     >>> fftshift(np.array([0.0, 1.0, 2.0, -2.0, -1.0]))
     array([-2., -1.,  0.,  1.,  2.])
     """
-    return _shifted(_operand(x), axes, 1, "fftshift")
+    return _shifted(array_of(x), axes, 1, "fftshift")
 
 
 @whole
@@ -403,7 +405,7 @@ def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
     >>> ifftshift(np.array([-2.0, -1.0, 0.0, 1.0, 2.0]))
     array([ 0.,  1.,  2., -2., -1.])
     """
-    return _shifted(_operand(x), axes, -1, "ifftshift")
+    return _shifted(array_of(x), axes, -1, "ifftshift")
 
 
 def _shifted(x: Any, axes: Any, way: int, subject: str) -> Any:

@@ -13,33 +13,35 @@ from typing import Any
 
 from ..arrays import adapters, readers
 from ..arrays.batched import Batched, counted, spread, tags_of, zeros_by
-from ..arrays.batched_index import Each, count_of, index_tags, is_batched, opened, parts_of, plan
+from ..arrays.batched_index import count_of, index_tags, is_batched, opened, parts_of, plan
 from ..core import versions
 from ..core.cotangent import is_complex
 from ..core.inplace import check_examples, check_writable, overwrite, rewrite
 from ..core.op import OPS, face_of, op
 from ..core.record import record
-from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
+from ..core.tensor import Tensor, is_inexact, raw, to_array
 from ..core.vmaps import is_running
 from ..errors import DtypeError, PositionError, ShapeError
-from ..kinds.symbols import beside, whole
-from .indices import choose, mask_of_each, plain, repeats
+from ..kinds.shapes import requested
+from ..kinds.symbols import beside
+from .indices import choose, indexed, mask_of_each, plain, repeats, written
 
-__all__ = ["add_at", "assign_at", "getitem", "set_at", "take", "take_along_axis"]
+__all__ = ["add_at", "assign_at", "getitem", "set_at"]
+
 
 def _read(x: Any, index: Any) -> Any:
     read = readers.get(x.__class__)
     return x[index] if read is None else read(x, index)
 
 
-def _position_error(subject: str, x: Any, error: Exception) -> PositionError:
+def position_error(subject: str, x: Any, error: Exception) -> PositionError:
     return PositionError(f"`{subject}`", f"an index that fits shape {tuple(x.shape)}", str(error))
 
 
 # Reading ------------------------------------------------------------------------------------
 
 
-@op(name="getitem", view=True, linear=True)
+@op(name="getitem", view=True, linear=True, dtype="x")
 def _getitem(xp: Any, x: Any, /, index: Any) -> Any:
     if is_batched(index):
         return _getitem.op.kernels[Batched](x, index=index)
@@ -50,13 +52,13 @@ def _getitem(xp: Any, x: Any, /, index: Any) -> Any:
             # Also a view for a single entry, so that writing to it writes to `x`.
             taken = x[(*index, ...) if index.__class__ is tuple else (index, ...)]
     except IndexError as error:
-        raise _position_error("getitem", x, error) from None
+        raise position_error("getitem", x, error) from None
     return taken
 
 
 @_getitem.pullback("x")
 def pullback_getitem(g: Any, shape: Any, *, index: Any) -> Any:
-    return _read_by(g, index, shape)
+    return read_by(g, index, shape)
 
 
 @_getitem.batching
@@ -66,7 +68,12 @@ def batch_getitem(x: Any, *, index: Any, hidden: tuple[bool, ...]) -> Any:
     return where.arranged(_getitem(x, where.parts))
 
 
-def _read_by(g: Any, index: Any, shape: Any) -> Any:
+@_getitem.shaping
+def shape_getitem(x: Any, *, index: Any) -> Any:
+    return indexed(x, index, "getitem")
+
+
+def read_by(g: Any, index: Any, shape: Any) -> Any:
     """The cotangent of an array of shape `shape` that was read at an index.
 
     Where the examples of an inner vmap read one shared array at different indices, their
@@ -100,8 +107,7 @@ def getitem(x: Any, /, index: Any) -> Any:
     return _getitem(beside(x, index), index)
 
 
-
-@op(linear=True)
+@op(linear=True, dtype="x")
 def scatter(xp: Any, x: Any, /, index: Any, shape: Any) -> Any:
     """Zeros of `shape` with `x` added at `index`: the adjoint of `getitem`.
 
@@ -128,101 +134,15 @@ def batch_scatter(x: Any, *, index: Any, shape: Any, hidden: tuple[bool, ...]) -
     return scatter(where.placed(x, hidden[0]), where.parts, (size, *shape))
 
 
-@op(name="take")
-def _take(xp: Any, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
-    try:
-        return xp.take(x, indices, axis=axis)
-    except IndexError as error:
-        raise _position_error("take", x, error) from None
-
-
-@_take.pullback("x")
-def pullback_take(g: Any, indices: Any, shape: Any, *, axis: int) -> Any:
-    return _read_by(g, (*(slice(None),) * axis, plain(indices)), shape)
-
-
-@_take.pushforward("x")
-def pushforward_take(t: Any, indices: Any, *, axis: int) -> Any:
-    return _take(t, indices, axis=axis)
-
-
-@_take.batching
-def batch_take(x: Any, indices: Any, *, axis: int, hidden: tuple[bool, ...]) -> Any:
-    if not hidden[1]:
-        return _take(x, indices, axis=axis + 1)
-    index = (*(slice(None),) * axis, Each(indices))
-    return batch_getitem(x, index=index, hidden=hidden[:1])
-
-
-@face_of(_take)
-@whole
-def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
-    """The entries of x at integer indices along an axis, which is optional for 1-D x.
-
-    Entries taken more than once receive the sum of their cotangents.
-    Raises `PositionError` for an index out of range, `ShapeError` where the axis is missing.
-
-    >>> import numpy as np
-    >>> take(np.array([1.0, 2.0, 3.0]), np.array([2, 0, 2]))
-    array([3., 1., 3.])
-    """
-    ndim = len(x.shape)
-    if axis is None and ndim != 1:
-        raise ShapeError("`take`", "an axis", f"none for shape {tuple(x.shape)}", "pass axis=0")
-    return _take(x, indices, axis=positive_axis(axis or 0, ndim, "take"))
-
-
-
-def positive_axis(axis: int, ndim: int, subject: str) -> int:
-    """An axis counted from the front, in [0, ndim).
-
-    Raises `PositionError` for an axis outside [-ndim, ndim).
-    """
-    if not -ndim <= axis < ndim:
-        raise PositionError(
-            f"argument `axis` of `{subject}`", f"an axis in [-{ndim}, {ndim})", str(axis)
-        )
-    return axis + ndim if axis < 0 else axis
-
-
-@whole
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
-    """x[…, indices[…, k, …], …]: entries along one axis, with its own indices per other position.
-
-    `indices` has as many axes as x and broadcasts against it, except along the axis.
-    Raises `ShapeError` for another number of axes, `PositionError` for an index out of range.
-
-    >>> import numpy as np
-    >>> take_along_axis(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1], [0]]))
-    array([[2.],
-           [3.]])
-    """
-    if isinstance(indices, Tensor) and not isinstance(x, Tensor):
-        x = wrap(indices._out, x)
-    return getitem(x, along(indices, x.shape, axis))
-
-
-def along(indices: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
-    """The index that selects `indices` along an axis, and every position of the other axes."""
-    positions = raw(to_array(indices))
-    ndim = len(shape)
-    if len(positions.shape) != ndim:
-        raise ShapeError(
-            "`take_along_axis`", f"indices of {ndim} axes, as the array has",
-            f"shape {tuple(positions.shape)}",
-        )
-    index = [
-        counted(n, positions)[(slice(None), *(None,) * (ndim - i - 1))]
-        for i, n in enumerate(shape)
-    ]
-    index[positive_axis(axis, ndim, "take_along_axis")] = indices
-    return tuple(index)
+@scatter.shaping
+def shape_scatter(x: Any, *, index: Any, shape: Any) -> Any:
+    return requested(shape)
 
 
 # Writing ------------------------------------------------------------------------------------
 
 
-@op(name="set_at")
+@op(name="set_at", dtype="x")
 def _set_at(xp: Any, x: Any, value: Any, /, index: Any) -> Any:
     if is_batched(index):
         return _set_at.op.kernels[Batched](x, value, index=index)
@@ -249,6 +169,11 @@ def pushforward_set_at(ts: Any, shapes: Any, *, index: Any) -> Any:
 @_set_at.batching
 def batch_set_at(x: Any, value: Any, *, index: Any, hidden: tuple[bool, ...]) -> Any:
     return _write_each(_set_at, x, value, index, hidden)
+
+
+@_set_at.shaping
+def shape_set_at(x: Any, value: Any, *, index: Any) -> Any:
+    return written(x, value, index, "set_at")
 
 
 def _zeros_of(like: Any, shape: Any) -> Any:
@@ -288,8 +213,7 @@ def set_at(x: Any, value: Any, /, index: Any) -> Any:
     return _set_at(beside(x, index), value, index)
 
 
-
-@op(name="take_last", linear=True)
+@op(name="take_last", linear=True, dtype="x")
 def _take_last(xp: Any, x: Any, /, index: Any) -> Any:
     """x[index], or zero where a later part of the index selects the same entry: see `set_at`.
 
@@ -319,7 +243,12 @@ def batch_take_last(x: Any, *, index: Any, hidden: tuple[bool, ...]) -> Any:
     return where.arranged(_take_last(x, where.parts))
 
 
-@op(name="add_at")
+@_take_last.shaping
+def shape_take_last(x: Any, *, index: Any) -> Any:
+    return indexed(x, index, "take_last")
+
+
+@op(name="add_at", dtype="x")
 def _add_at(xp: Any, x: Any, value: Any, /, index: Any) -> Any:
     if is_batched(index):
         return _add_at.op.kernels[Batched](x, value, index=index)
@@ -350,6 +279,11 @@ def batch_add_at(x: Any, value: Any, *, index: Any, hidden: tuple[bool, ...]) ->
     return _write_each(_add_at, x, value, index, hidden)
 
 
+@_add_at.shaping
+def shape_add_at(x: Any, value: Any, *, index: Any) -> Any:
+    return written(x, value, index, "add_at")
+
+
 @face_of(_add_at)
 def add_at(x: Any, value: Any, /, index: Any) -> Any:
     """A copy of x with `value` added to the entries at `index`, broadcast and cast to x.
@@ -363,7 +297,6 @@ def add_at(x: Any, value: Any, /, index: Any) -> Any:
     _check_value(x, value, "add_at")
     index = plain(index, keep=True)
     return _add_at(beside(x, index), value, index)
-
 
 
 def assign_at(target: Tensor, index: Any, value: Any) -> None:
@@ -413,7 +346,7 @@ def _writing(write: Any, array: Any, index: Any, value: Any, subject: str) -> An
     try:
         return write(array, index, value)
     except IndexError as error:
-        raise _position_error(subject, array, error) from None
+        raise position_error(subject, array, error) from None
     except ValueError as error:
         raise ShapeError(
             f"`{subject}`",

@@ -10,14 +10,17 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy
+
 from ..arrays import adapters, is_array, known
 from ..arrays.batched import Batched
-from ..arrays.symbol import Symbol
+from ..arrays.symbol import Symbol, may_be
 from ..core.observe import notify
 from ..core.op import OPS
 from ..core.state import state
 from ..core.tensor import raw, to_list
 from ..errors import ArgumentTypeError, BatchedValueError, PositionError
+from ..kinds.shapes import Shape, UndecidedError, broadcast, is_any, shape_of
 
 __all__: list[str] = []
 
@@ -154,3 +157,91 @@ def repeats(index: Any) -> bool:
     return any(
         hasattr(part, "dtype") and part.shape and "int" in str(part.dtype) for part in parts
     )
+
+
+# Shapes in graphs ---------------------------------------------------------------------------
+
+
+def indexed(x: Any, index: Any, subject: str) -> Any:
+    """The shape of x[index], for shapes with unknown lengths.
+
+    One entry per axis that slices keep; the broadcast shape of positions replaces theirs. It stands
+    where the positions stand if they are adjacent, else in front.
+    """
+    parts = index if index.__class__ is tuple else (index,)
+    if is_any(*parts):
+        return None
+    own, out = shape_of(x), list[int | None]()
+    rest = len(own) - sum(map(_axes_used, parts))
+    if rest < 0:
+        raise PositionError(f"`{subject}`", f"an index for {len(own)} axes", f"{index!r}")
+    if not any(p is Ellipsis for p in parts):
+        parts = (*parts, Ellipsis)
+    positions: dict[int, Shape] = {}  # place in the index -> shape
+    front = 0  # how many axes of the result come before the positions
+    for place, part in enumerate(parts):
+        used = rest if part is Ellipsis else _axes_used(part)
+        here, own = own[:used], own[used:]
+        if part is None:
+            out.append(1)
+        elif part is Ellipsis:
+            out += here
+        elif isinstance(part, slice):
+            out.append(_cut(here[0], part))
+        else:
+            front = front if positions else len(out)
+            positions[place] = _positions(part, here, subject)
+    if not positions:
+        return tuple(out)
+    if max(positions) - min(positions) >= len(positions):
+        front = 0
+    return (*out[:front], *broadcast(list(positions.values()), subject), *out[front:])
+
+
+def _axes_used(part: Any) -> int:
+    """The number of axes that a part of an index reads."""
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    return len(part.shape) if _is_mask(part) else 1
+
+
+def _is_mask(part: Any) -> bool:
+    return hasattr(part, "dtype") and "bool" in str(part.dtype)
+
+
+def _cut(length: int | None, part: slice) -> int | None:
+    """The number of entries in a slice."""
+    bounds = (part.start, part.stop, part.step)
+    if all(b is None for b in bounds):
+        return length
+    if length is None or any(b is not None and not isinstance(b, int) for b in bounds):
+        return None
+    return len(range(*part.indices(length)))
+
+
+def _positions(part: Any, lengths: Any, subject: str) -> Shape:
+    """The shape of positions on axes of some lengths; a mask has as many as entries are True."""
+    if isinstance(part, bool):
+        return (int(part),)
+    if _is_mask(part):
+        if not may_be(lengths, tuple(part.shape)):
+            raise PositionError(f"`{subject}`", f"a mask of shape {list(lengths)}",
+                                f"one of shape {list(part.shape)}")
+        mask = part.operation.value if part.__class__ is Symbol else part
+        return (None if mask is None else int(numpy.count_nonzero(numpy.asarray(mask))),)
+    (length,) = lengths
+    if isinstance(part, int) and length is not None and not -length <= part < length:
+        raise PositionError(f"`{subject}`", f"an index in [-{length}, {length})", str(part))
+    return shape_of(part)
+
+
+def written(x: Any, value: Any, index: Any, subject: str) -> Any:
+    """The shape of x, if a value broadcasts to the part at an index."""
+    if is_any(x, value) or (region := indexed(x, index, subject)) is None:
+        return x.shape
+    own = shape_of(value)
+    while len(own) > len(region) and own[0] in (1, None):
+        own = own[1:]
+    if len(own) > len(region) or not may_be(broadcast([own, region], subject), region):
+        raise UndecidedError
+    return x.shape

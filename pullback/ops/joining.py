@@ -11,8 +11,9 @@ from ..arrays.batched import zeros_by
 from ..core.op import face_of, op
 from ..core.tensor import raw, to_array
 from ..errors import ArgumentError, ShapeError, SymbolError
+from ..kinds.shapes import axes_of, is_any, merged, shape_of
 from ..kinds.symbols import length_of, whole
-from .shaping import axes_of, broadcast_arrays, ravel, reshape
+from .shaping import broadcast_arrays, ravel, reshape
 
 __all__ = ["concat", "meshgrid", "pad", "split", "stack", "unstack"]
 
@@ -65,6 +66,16 @@ def batch_concat(*arrays: Any, axis: int, starts: tuple[int, ...]) -> Any:
     return _concat(*arrays, axis=axis + 1, starts=starts)
 
 
+@_concat.shaping
+def shape_concat(*arrays: Any, axis: int, **how: Any) -> Any:
+    known = [shape_of(a) for a in arrays if not is_any(a)]
+    if not known:
+        return None
+    lengths = [s[axis] for s in known]
+    whole = None if None in lengths or len(known) < len(arrays) else sum(lengths)  # type: ignore[arg-type]
+    return merged([(*s[:axis], whole, *s[axis + 1 :]) for s in known], "concat")
+
+
 @face_of(_concat, "concat")
 @whole
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
@@ -113,6 +124,15 @@ def pushforward_stack(ts: Any, *, axis: int) -> Any:
 @_stack.batching
 def batch_stack(*arrays: Any, axis: int) -> Any:
     return _stack(*arrays, axis=axis + 1)
+
+
+@_stack.shaping
+def shape_stack(*arrays: Any, axis: int) -> Any:
+    known = [shape_of(a) for a in arrays if not is_any(a)]
+    if not known:
+        return None
+    own = merged(known, "stack")
+    return (*own[:axis], len(arrays), *own[axis:])
 
 
 @face_of(_stack, "stack")
@@ -212,7 +232,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
 # Padding ------------------------------------------------------------------------------------
 
 
-@op(name="pad")
+@op(name="pad", dtype="x")
 def _pad(
     xp: Any, x: Any, /, widths: tuple[tuple[int, int], ...], *, constant_values: Any = 0
 ) -> Any:
@@ -239,6 +259,12 @@ def pushforward_pad(t: Any, *, widths: Any) -> Any:
 @_pad.batching
 def batch_pad(x: Any, *, widths: Any, constant_values: Any) -> Any:
     return _pad(x, ((0, 0), *widths), constant_values=constant_values)
+
+
+@_pad.shaping
+def shape_pad(x: Any, *, widths: Any, **how: Any) -> Any:
+    own = (None,) * len(widths) if is_any(x) else x.shape
+    return tuple([None if n is None else n + sum(w) for n, w in zip(own, widths, strict=True)])
 
 
 @face_of(_pad)

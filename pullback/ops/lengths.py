@@ -8,6 +8,7 @@ import numpy
 
 from ..arrays import adapters
 from ..core.op import op
+from ..kinds.shapes import is_any, shape_of
 
 __all__ = ["shape"]
 
@@ -30,3 +31,8 @@ def batch_shape(x: Any, *, hidden: tuple[bool, ...]) -> Any:
 
     lengths = shape(x)[1:]
     return broadcast_to(lengths, (x.shape[0], *lengths.shape))
+
+
+@shape.shaping
+def shape_shape(x: Any) -> Any:
+    return (None,) if is_any(x) else (len(shape_of(x)),)

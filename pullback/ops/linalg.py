@@ -12,7 +12,7 @@ from .shaping import permute_dims, reshape
 __all__: list[str] = []
 
 
-@op(native="solve")
+@op(native="solve", shape="(n,n),(n,p?)->(n,p?)")
 def solve(x1: Any, x2: Any, /) -> Any:
     """The solution x of x1 @ x = x2, of square matrices; leading axes broadcast.
 

@@ -11,17 +11,20 @@ from typing import Any
 
 from ..arrays import Kernels, known
 from ..arrays.batched import Batched, counted
+from ..arrays.symbol import may_be
 from ..core.op import op
 from ..core.tensor import is_inexact, raw, to_array
 from ..errors import ArgumentError, ShapeError
+from ..kinds.shapes import UndecidedError, is_any
+from ..kinds.shapes import reduced as shape_reduced
 from ..kinds.symbols import whole
 from .activations import finite_max, log_softmax, sigmoid, softmax
 from .arithmetic import abs as absolute
-from .indexing import positive_axis, take_along_axis
 from .selecting import clip, where
 from .shaping import expand_dims, hidden_axes, squeeze
 from .statistics import count, mean
 from .statistics import sum as total_of
+from .taking import positive_axis, take_along_axis
 
 __all__ = [
     "binary_cross_entropy_with_logits", "cross_entropy", "huber_loss", "l1_loss", "mse_loss",
@@ -134,7 +137,7 @@ def nll_loss(
     return reduced(-squeeze(taken, axis=axis), reduction, "nll_loss")
 
 
-@op
+@op(dtype=lambda logits, targets: mean(logits))
 def cross_entropy(
     xp: Any, logits: Any, targets: Any, /, *, axis: int = -1, reduction: str = "mean",
     label_smoothing: float = 0.0,
@@ -234,7 +237,23 @@ def batch_cross_entropy(
     return _reduce_losses(losses, reduction, tuple(range(1, len(losses.shape))))
 
 
-@op
+@cross_entropy.shaping
+def shape_cross_entropy(
+    logits: Any, targets: Any, *, axis: Any, reduction: str, **how: Any
+) -> Any:
+    if not is_any(logits, targets):
+        fits = logits.shape if is_inexact(targets) else shape_without(logits, axis)
+        if not may_be(tuple(fits), tuple(targets.shape)):
+            raise UndecidedError
+    return shape_without(logits, axis) if reduction == "none" else ()
+
+
+def shape_without(x: Any, axis: Any) -> Any:
+    """The shape of a symbol without an axis."""
+    return shape_reduced("cross_entropy", x, axis=axis)
+
+
+@op(shape="logits", dtype=lambda logits, targets: mean(logits))
 def cross_entropy_slope(
     xp: Any, logits: Any, targets: Any, /, *, axis: int, label_smoothing: float
 ) -> Any:

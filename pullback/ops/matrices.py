@@ -13,6 +13,7 @@ from ..arrays.batched import identity_matrix, moved_to
 from ..core.op import face_of, op
 from ..core.tensor import is_inexact, raw
 from ..errors import ArgumentError, ShapeError
+from ..kinds.shapes import broadcast, shape_of
 from ..kinds.symbols import lengths_of, whole
 from .arithmetic import abs
 from .creation import zeros_like
@@ -34,7 +35,7 @@ from .selecting import where
 from .shaping import reshape, with_rank
 from .solving import inv
 from .spectral import svdvals
-from .statistics import max, min, sum
+from .statistics import count_nonzero, max, min, sum
 
 __all__ = [
     "cross", "diagonal", "expm", "matrix_norm", "matrix_power", "matrix_rank", "trace",
@@ -98,6 +99,11 @@ def pullback_cross_x2(g: Any, x1: Any, *, axis: int) -> Any:
 def batch_cross(x1: Any, x2: Any, *, axis: int) -> Any:
     rank = len(x1.shape) if len(x1.shape) > len(x2.shape) else len(x2.shape)
     return _cross(with_rank(x1, rank), with_rank(x2, rank), axis=axis)
+
+
+@_cross.shaping
+def shape_cross(x1: Any, x2: Any, *, axis: int) -> Any:
+    return broadcast([shape_of(x1), shape_of(x2)], "cross")
 
 
 @face_of(_cross)
@@ -167,7 +173,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return choose(sizes, axis=(-2, -1), keepdims=keepdims)
 
 
-@op(name="matrix_rank", differentiable=False)
+@op(name="matrix_rank", differentiable=False, shape="(n)->()", dtype=count_nonzero)
 def _matrix_rank(xp: Any, sizes: Any, /, *, rtol: Any) -> Any:
     each = moved_to(rtol, sizes)[..., None] if getattr(rtol, "shape", ()) else rtol
     return xp.count_nonzero(sizes > sizes[..., :1] * each, axis=-1)
@@ -231,7 +237,7 @@ def matrix_power(x: Any, n: int, /) -> Any:
     return result
 
 
-@op
+@op(shape="(n,n)->(n,n)")
 def expm(xp: Any, x: Any, /) -> Any:
     """The matrix exponential Σ xᵏ / k! of square matrices, by Padé, scaling and squaring.
 

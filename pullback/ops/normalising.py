@@ -12,14 +12,14 @@ from ..core.tensor import raw, to_array, wrap
 from ..errors import ArgumentError, ShapeError
 from ..kinds.symbols import whole
 from .exponential import sqrt
-from .indexing import positive_axis
 from .shaping import hidden_axes, reshape
 from .statistics import mean
+from .taking import positive_axis
 
 __all__ = ["batch_norm", "batch_statistics", "layer_norm", "rms_norm"]
 
 
-@op
+@op(shape="x")
 def normalise(
     xp: Any, x: Any, /, *, axes: tuple[int, ...], eps: float, centred: bool = True
 ) -> Any:

@@ -18,7 +18,7 @@ from .statistics import sum as total_of
 __all__ = ["vector_norm"]
 
 
-@op(name="vector_norm")
+@op(name="vector_norm", reduction=True)
 def _vector_norm(xp: Any, x: Any, /, *, axis: Axis, keepdims: bool, ord: float) -> Any:
     return xp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
 

@@ -117,21 +117,3 @@ def shared_axis(axis: Any, x1: Any, x2: Any, subject: str) -> int:
             str(axis),
         )
     return found
-
-
-def broadcast_shape(subject: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The broadcast shape of arrays of some shapes.
-
-    Raises `ShapeError` if they do not broadcast.
-    """
-    rank = max(map(len, shapes), default=0)
-    full = [(1,) * (rank - len(shape)) + shape for shape in shapes]
-    found = []
-    for lengths in zip(*full, strict=True):
-        others = {n for n in lengths if n != 1}
-        if len(others) > 1:
-            raise ShapeError(
-                f"`{subject}`", "shapes that broadcast", " and ".join(map(str, shapes))
-            )
-        found.append(others.pop() if others else 1)
-    return tuple(found)

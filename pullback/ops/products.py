@@ -13,9 +13,9 @@ from ..arrays.batched import identity_matrix
 from ..core.op import face_of, op
 from ..core.tensor import raw
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..kinds.shapes import broadcast, is_any, shape_of
 from ..kinds.symbols import whole
 from .complex_ import conj
-from .indexing import positive_axis
 from .operands import arrays_of, integer_of, shared_axis
 from .shaping import (
     broadcast_to,
@@ -27,11 +27,12 @@ from .shaping import (
     with_rank,
 )
 from .subscripts import fresh_letters, parse
+from .taking import positive_axis
 
 __all__ = ["einsum", "matmul", "outer", "tensordot", "vecdot"]
 
 
-@op(native="matmul", linear=True)
+@op(native="matmul", linear=True, shape="(m?,n),(n,p?)->(m?,p?)")
 def matmul(x1: Any, x2: Any, /) -> Any:
     """The matrix product over the last two axes; leading axes broadcast; 1-D arrays are vectors.
 
@@ -133,6 +134,13 @@ def pullback_vecdot_x2(g: Any, x1: Any, *, axis: int) -> Any:
 def batch_vecdot(x1: Any, x2: Any, *, axis: int) -> Any:
     rank = max(len(x1.shape), len(x2.shape))
     return _vecdot(with_rank(x1, rank), with_rank(x2, rank), axis=axis)
+
+
+@_vecdot.shaping
+def shape_vecdot(x1: Any, x2: Any, *, axis: int) -> Any:
+    both = list(broadcast([shape_of(x1), shape_of(x2)], "vecdot"))
+    del both[axis]
+    return tuple(both)
 
 
 @face_of(_vecdot, "vecdot")
@@ -283,6 +291,18 @@ def batch_einsum(*operands: Any, subscripts: str, hidden: tuple[bool, ...]) -> A
         for term, has in zip(before.split(","), hidden, strict=True)
     ]
     return _einsum(*operands, subscripts=",".join(terms) + "->" + letter + out)
+
+
+@_einsum.shaping
+def shape_einsum(*operands: Any, subscripts: str) -> Any:
+    before, _, out = subscripts.partition("->")
+    known: dict[str, int | None] = {}
+    for term, x in zip(before.split(","), operands, strict=True):
+        lengths = (None,) * len(term) if is_any(x) else shape_of(x)
+        for letter, n in zip(term, lengths, strict=True):
+            if known.get(letter, 1) == 1 or (n is not None and n != 1):
+                known[letter] = n
+    return tuple([known[letter] for letter in out])
 
 
 @face_of(_einsum)

@@ -12,7 +12,7 @@ from ..core.tensor import Tensor, raw, to_array
 __all__: list[str] = []
 
 
-@op(name="to_device", linear=True)
+@op(name="to_device", linear=True, shape="x", dtype="x")
 def _place(xp: Any, x: Any, /, to: tuple[type, Any], back: tuple[type, Any]) -> Any:
     kind, device = to
     return adapters[kind].place(x, device)

@@ -18,10 +18,11 @@ from ..core.tensor import Tensor, raw, to_array, wrap
 from ..errors import ArgumentError, BatchedValueError, ShapeError, SymbolError
 from ..kinds.symbols import whole
 from .creation import zeros_like
-from .indexing import along, getitem, positive_axis, scatter, take, take_along_axis
+from .indexing import getitem, scatter
 from .selecting import minimum, where
 from .shaping import reshape
 from .statistics import seen_axes
+from .taking import along, positive_axis, take, take_along_axis
 
 __all__ = [
     "argmax", "argmin", "argsort", "isin", "nonzero", "searchsorted", "sort", "top_k",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 
-@op(differentiable=False)
+@op(differentiable=False, reduction=True)
 def argmax(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """The index of the largest entry along an axis, or of all; the first of equal ones.
 
@@ -45,7 +46,7 @@ def batch_argmax(x: Any, *, axis: int | None, keepdims: bool) -> Any:
     return _position(argmax, x, axis, keepdims)
 
 
-@op(differentiable=False)
+@op(differentiable=False, reduction=True)
 def argmin(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """The index of the smallest entry along an axis, or of all; the first of equal ones.
 
@@ -76,7 +77,7 @@ def _backwards(ndim: int, axis: int) -> tuple[Any, ...]:
     return (slice(None),) * positive_axis(axis, ndim, "sort") + (slice(None, None, -1),)
 
 
-@op
+@op(shape="x", dtype="x")
 def sort(
     xp: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Any:
@@ -109,7 +110,7 @@ def batch_sort(x: Any, *, axis: int, **how: Any) -> Any:
     return sort(x, axis=positive_axis(axis, len(x.shape) - 1, "sort") + 1, **how)
 
 
-@op(differentiable=False)
+@op(differentiable=False, shape="x")
 def argsort(
     xp: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Any:
@@ -163,7 +164,7 @@ def top_k(
 # Looking up values --------------------------------------------------------------------------
 
 
-@op(name="searchsorted", differentiable=False)
+@op(name="searchsorted", differentiable=False, shape="x2")
 def _searchsorted(xp: Any, x1: Any, x2: Any, /, *, side: str) -> Any:
     return xp.searchsorted(x1, x2, side=side)
 
@@ -252,7 +253,7 @@ def _alone(x: Any, subject: str) -> Any:
     return data
 
 
-@op(differentiable=False)
+@op(differentiable=False, shape="x1")
 def isin(xp: Any, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     """Whether each entry of x1 is among those of x2 (or is not, with `invert`).
 

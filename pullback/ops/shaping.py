@@ -1,4 +1,4 @@
-"""Changing shapes: reshape, reorder, repeat.
+"""Changing shapes: reshape, reorder, broadcast.
 
 Where the library allows it, `reshape`, `permute_dims`, `matrix_transpose`, `expand_dims`,
 `squeeze`, `broadcast_to`, `flip` and their compositions return views.
@@ -9,51 +9,30 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..arrays import namespace
-from ..arrays.batched import counted, moved_to, tags_of
+from ..arrays.symbol import AnyShape, OpenShape
 from ..core.cotangent import unbroadcast
-from ..core.op import face_of, op
-from ..core.tensor import Tensor, raw, to_array, wrap
-from ..errors import ArgumentError, BatchedValueError, PositionError, ShapeError
+from ..core.op import op
+from ..core.tensor import Tensor, to_array, wrap
+from ..errors import ArgumentError, ShapeError
+from ..kinds.shapes import axes_of, broadcast, is_any, requested, shape_of, size_of
 from ..kinds.symbols import whole
-from .indexing import take
-from .operands import broadcast_shape
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "expand_dims", "flip",
-    "matrix_transpose", "moveaxis", "permute_dims", "ravel", "repeat", "reshape", "roll", "squeeze",
-    "swapaxes", "tile",
+    "matrix_transpose", "moveaxis", "permute_dims", "ravel", "reshape", "roll", "squeeze",
+    "swapaxes",
 ]
 
 
-def axes_of(axis: Any, rank: int, subject: str) -> tuple[int, ...]:
-    """One or several axes, or None for all, as a tuple counted from the front.
-
-    Raises `PositionError` for an axis out of range, `ArgumentError` for a repeated one.
-    """
-    if axis is None:
-        return tuple(range(rank))
-    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    for a in given:
-        if not -rank <= a < rank:
-            raise PositionError(
-                f"argument `axis` of `{subject}`", f"an axis in [-{rank}, {rank})", str(a)
-            )
-    found = tuple(a + rank if a < 0 else a for a in given)
-    if len(set(found)) != len(found):
-        raise ArgumentError(f"argument `axis` of `{subject}`", "each axis once", str(axis))
-    return found
-
-
 def hidden_axes(axis: Any, rank: int, subject: str) -> tuple[int, ...]:
-    """The same, shifted by one hidden axis in front."""
+    """`axes_of`, shifted by one hidden axis in front."""
     return tuple([a + 1 for a in axes_of(axis, rank, subject)])
 
 
 # Views --------------------------------------------------------------------------------------
 
 
-@op(view=True, linear=True)
+@op(view=True, linear=True, dtype="x")
 def reshape(xp: Any, x: Any, /, shape: Any, *, copy: Any = None) -> Any:
     """The same entries, in row-major order, in another shape; one length may be -1.
 
@@ -82,7 +61,22 @@ def batch_reshape(x: Any, *, shape: Any, copy: Any) -> Any:
     return reshape(x, (x.shape[0], *lengths), copy=copy)
 
 
-@op(view=True, linear=True)
+@reshape.shaping
+def shape_reshape(x: Any, *, shape: Any, copy: Any = None) -> Any:
+    wanted, total = requested(shape), size_of(x.shape)
+    if wanted is None or isinstance(wanted, OpenShape):
+        return wanted
+    if total is None or None in wanted:
+        return tuple([None if n == -1 else n for n in wanted])
+    rest = math.prod([n for n in wanted if n != -1])
+    if wanted.count(-1) == 1 and rest and total % rest == 0:
+        return tuple([total // rest if n == -1 else n for n in wanted])
+    if -1 in wanted or rest != total:
+        raise ShapeError("`reshape`", f"{total} entries, as of {list(x.shape)}", f"{list(wanted)}")
+    return wanted
+
+
+@op(view=True, linear=True, dtype="x")
 def expand_dims(xp: Any, x: Any, /, axis: Any = 0) -> Any:
     """x with axes of length 1 inserted, at one or several positions of the result.
 
@@ -104,7 +98,15 @@ def batch_expand_dims(x: Any, *, axis: Any) -> Any:
     return expand_dims(x, axis=hidden_axes(axis, len(x.shape) - 1 + added, "expand_dims"))
 
 
-@op(view=True, linear=True)
+@expand_dims.shaping
+def shape_expand_dims(x: Any, *, axis: Any) -> Any:
+    rank = len(x.shape) + (1 if isinstance(axis, int) else len(axis))
+    new = axes_of(axis, rank, "expand_dims")
+    own = iter(x.shape)
+    return tuple([1 if i in new else next(own) for i in range(rank)])
+
+
+@op(view=True, linear=True, dtype="x")
 def squeeze(xp: Any, x: Any, /, axis: Any) -> Any:
     """x without one or several axes of length 1.
 
@@ -125,6 +127,16 @@ def batch_squeeze(x: Any, *, axis: Any) -> Any:
     return squeeze(x, axis=hidden_axes(axis, len(x.shape) - 1, "squeeze"))
 
 
+@squeeze.shaping
+def shape_squeeze(x: Any, *, axis: Any) -> Any:
+    gone = axes_of(axis, len(x.shape), "squeeze")
+    if any(x.shape[a] not in (1, None) for a in gone):
+        raise ShapeError(
+            "`squeeze`", "axes of length 1", f"axis {axis} of shape {list(x.shape)}"
+        )
+    return tuple([n for i, n in enumerate(x.shape) if i not in gone])
+
+
 def ravel(x: Any, /) -> Any:
     """All entries as one axis, in row-major order.
 
@@ -135,7 +147,7 @@ def ravel(x: Any, /) -> Any:
     return reshape(x, (-1,))
 
 
-@op(view=True, linear=True)
+@op(view=True, linear=True, dtype="x")
 def permute_dims(xp: Any, x: Any, /, axes: Any) -> Any:
     """x with its axes permuted: axis k of the result is axis `axes[k]` of x.
 
@@ -160,7 +172,16 @@ def batch_permute_dims(x: Any, *, axes: Any) -> Any:
     return permute_dims(x, (0, *hidden_axes(tuple(axes), len(x.shape) - 1, "permute_dims")))
 
 
-@op(view=True, linear=True)
+@permute_dims.shaping
+def shape_permute_dims(x: Any, *, axes: Any) -> Any:
+    own = (None,) * len(axes) if is_any(x) else tuple(x.shape)
+    order = axes_of(tuple(axes), len(own), "permute_dims")
+    if len(order) != len(own):
+        raise ShapeError("`permute_dims`", f"each of {len(own)} axes once", f"{tuple(axes)}")
+    return tuple([own[a] for a in order])
+
+
+@op(view=True, linear=True, shape="(m,n)->(n,m)", dtype="x")
 def matrix_transpose(xp: Any, x: Any, /) -> Any:
     """x with the last two axes swapped.
 
@@ -229,7 +250,7 @@ def swapaxes(x: Any, axis1: int, axis2: int, /) -> Any:
     return permute_dims(x, tuple(order))
 
 
-@op(view=True, linear=True)
+@op(view=True, linear=True, dtype="x")
 def broadcast_to(xp: Any, x: Any, /, shape: Any) -> Any:
     """x broadcast to a shape: a view with repeated memory, so do not write to it.
 
@@ -252,6 +273,20 @@ def batch_broadcast_to(x: Any, *, shape: Any) -> Any:
     return broadcast_to(with_rank(x, len(lengths) + 1), (x.shape[0], *lengths))
 
 
+@broadcast_to.shaping
+def shape_broadcast_to(x: Any, *, shape: Any) -> Any:
+    wanted = requested(shape)
+    if wanted is None or is_any(x) or isinstance(wanted, AnyShape):
+        return wanted
+    own, whole = shape_of(x), tuple(wanted)
+    pairs = zip(reversed(own), reversed(whole), strict=False)
+    if len(own) > len(whole) or any(n not in (m, 1, None) and m is not None for n, m in pairs):
+        raise ShapeError(
+            "`broadcast_to`", f"a shape that broadcasts to {list(whole)}", f"{list(own)}"
+        )
+    return wanted
+
+
 def with_rank(x: Any, rank: int) -> Any:
     """x with axes of length 1 inserted after the first, until it has `rank` axes."""
     missing = rank - len(x.shape)
@@ -269,7 +304,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     [(2, 3), (2, 3)]
     """
     data = [to_array(a) for a in arrays]
-    shape = broadcast_shape("broadcast_arrays", *(tuple(getattr(a, "shape", ())) for a in data))
+    shape = broadcast([shape_of(a) for a in data], "broadcast_arrays")
     if (cls := next((a._out for a in arrays if isinstance(a, Tensor)), None)) is not None:
         pairs = zip(arrays, data, strict=True)
         data = [a if isinstance(a, Tensor) else wrap(cls, d) for a, d in pairs]
@@ -282,10 +317,10 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     >>> broadcast_shapes((3,), (2, 1), ())
     (2, 3)
     """
-    return broadcast_shape("broadcast_shapes", *map(tuple, shapes))
+    return broadcast(shapes, "broadcast_shapes")
 
 
-@op(view=True, linear=True)
+@op(view=True, linear=True, shape="x", dtype="x")
 def flip(xp: Any, x: Any, /, *, axis: Any = None) -> Any:
     """x with the entries reversed along one axis, several, or all.
 
@@ -309,7 +344,7 @@ def batch_flip(x: Any, *, axis: Any) -> Any:
 # Copies -------------------------------------------------------------------------------------
 
 
-@op(linear=True)
+@op(linear=True, shape="x", dtype="x")
 def roll(xp: Any, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     """x with the entries shifted cyclically by `shift` along an axis.
 
@@ -332,110 +367,9 @@ def pullback_roll(g: Any, *, shift: Any, axis: Any) -> Any:
 def batch_roll(x: Any, *, shift: Any, axis: Any) -> Any:
     if axis is not None:
         return roll(x, shift, axis=hidden_axes(axis, len(x.shape) - 1, "roll"))
-    return reshape(roll(_flat(x), shift, axis=1), x.shape)
+    return reshape(roll(flat_examples(x), shift, axis=1), x.shape)
 
 
-def _flat(x: Any) -> Any:
+def flat_examples(x: Any) -> Any:
     """All axes except the first, merged into one."""
     return reshape(x, (x.shape[0], math.prod(x.shape[1:])))
-
-
-@op(name="tile", linear=True)
-def _tile(xp: Any, x: Any, /, repetitions: tuple[int, ...]) -> Any:
-    return xp.tile(x, repetitions)
-
-
-@_tile.pullback("x")
-def pullback_tile(g: Any, shape: Any, *, repetitions: tuple[int, ...]) -> Any:
-    rank = max(len(shape), len(repetitions))
-    times = (1,) * (rank - len(repetitions)) + repetitions
-    lengths = (1,) * (rank - len(shape)) + tuple(shape)
-    copies: tuple[int, ...] = ()
-    one: tuple[int, ...] = ()
-    for count, length in zip(times, lengths, strict=True):
-        copies += (count, length)
-        one += (1, length)
-    return reshape(unbroadcast(reshape(g, copies), one), shape)
-
-
-@_tile.batching
-def batch_tile(x: Any, *, repetitions: tuple[int, ...]) -> Any:
-    return _tile(with_rank(x, len(repetitions) + 1), repetitions)  # shape padded with ones in front
-
-
-@face_of(_tile)
-def tile(x: Any, repetitions: Any, /) -> Any:
-    """x repeated as a whole, `repetitions[k]` times along axis k.
-
-    The shorter of shape and repetitions is padded with ones in front.
-
-    >>> import numpy as np
-    >>> tile(np.array([1.0, 2.0]), (2, 2))
-    array([[1., 2., 1., 2.],
-           [1., 2., 1., 2.]])
-    """
-    given = repetitions if isinstance(repetitions, (tuple, list)) else (repetitions,)
-    return _tile(x, tuple([int(n) for n in given]))
-
-
-@op(name="repeat", linear=True)
-def _repeat(xp: Any, x: Any, /, repeats: int, *, axis: Any = None) -> Any:
-    return xp.repeat(x, repeats, axis=axis)
-
-
-@_repeat.pullback("x")
-def pullback_repeat(g: Any, shape: Any, *, repeats: int, axis: Any) -> Any:
-    before, after = (shape, ()) if axis is None else _cut(shape, axis)
-    copies = reshape(g, (*before, repeats, *after))
-    return reshape(unbroadcast(copies, (*before, 1, *after)), shape)
-
-
-@_repeat.batching
-def batch_repeat(x: Any, *, repeats: int, axis: Any) -> Any:
-    if axis is None:
-        return _repeat(_flat(x), repeats, axis=1)
-    return _repeat(x, repeats, axis=axis + 1)
-
-
-def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The lengths up to and including an axis, and those after it."""
-    end = axis % len(shape) + 1
-    return tuple(shape[:end]), tuple(shape[end:])
-
-
-@face_of(_repeat)
-@whole
-def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
-    """Each entry along an axis repeated `repeats` times; None flattens first.
-
-    `repeats` is an int, or an array of one int per entry along the axis.
-
-    >>> import numpy as np
-    >>> repeat(np.array([1.0, 2.0]), 2)
-    array([1., 1., 2., 2.])
-    >>> repeat(np.array([1.0, 2.0]), np.array([0, 3]))
-    array([2., 2., 2.])
-    """
-    data = to_array(x)
-    if axis is not None:
-        (axis,) = axes_of(axis, len(data.shape), "repeat")
-    counts = raw(to_array(repeats))
-    if tags_of(getattr(counts, "shape", ())):
-        raise BatchedValueError(
-            "argument `repeats` of `repeat` inside vmap", "the same for all examples",
-            "repeats that differ between examples, which would give results of different lengths",
-        )
-    if not getattr(counts, "shape", ()):
-        return _repeat(x, int(counts), axis=axis)
-    shape = tuple(data.shape) if axis is not None else (math.prod(data.shape),)
-    xp = namespace(counts)
-    length = shape[axis or 0]
-    if tuple(counts.shape) not in ((1,), (length,)):
-        raise ShapeError(
-            "argument `repeats` of `repeat`", f"an integer, or {length} of them",
-            f"shape {tuple(counts.shape)}",
-        )
-    positions = moved_to(xp.repeat(counted(length, counts), counts), data)
-    if isinstance(repeats, Tensor) and not isinstance(x, Tensor):
-        x = wrap(repeats._out, data)
-    return take(x if axis is not None else ravel(x), positions, axis=axis or 0)

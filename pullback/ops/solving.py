@@ -15,11 +15,12 @@ from .creation import tril, triu
 from .linalg import solve_examples
 from .operands import arrays_of, matrices_of, matrix_examples, tolerance_of
 from .products import matmul
+from .statistics import mean
 
 __all__ = ["inv", "lstsq", "pinv", "triangular_solve"]
 
 
-@op
+@op(shape="(n,n)->(n,n)")
 def inv(xp: Any, x: Any, /) -> Any:
     """The inverse of square matrices. To solve a system, `solve` is faster and more accurate.
 
@@ -51,7 +52,7 @@ def batch_inv(x: Any) -> Any:
 # Least squares ------------------------------------------------------------------------------
 
 
-@op(name="pinv")
+@op(name="pinv", shape="(m,n)->(n,m)", dtype=mean)
 def _pinv(xp: Any, x: Any, /, *, rtol: Any) -> Any:
     return xp.linalg.pinv(x, rtol=rtol)
 
@@ -121,7 +122,7 @@ def lstsq(a: Any, b: Any, /, *, rtol: Any = None) -> Any:
 # Triangular systems -------------------------------------------------------------------------
 
 
-@op(name="triangular_solve")
+@op(name="triangular_solve", shape="(n,n),(n,p?)->(n,p?)")
 def _triangular_solve(
     xp: Any, a: Any, b: Any, /, *, lower: bool, unit_diagonal: bool
 ) -> Any:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from ..core.cotangent import conjugated
 from ..core.op import face_of, op
+from ..kinds.shapes import fitted
 from ..kinds.symbols import whole
 from .arithmetic import abs
 from .decompositions import adjoint, hermitian, with_rest, without_rest
@@ -59,7 +60,7 @@ class EighResult(NamedTuple):
     eigenvectors: Any
 
 
-@op(name="eigh", outputs=("w", "v"))
+@op(name="eigh", outputs=("w", "v"), shape="(n,n)->(n),(n,n)")
 def _eigh(xp: Any, x: Any, /) -> Any:
     return xp.linalg.eigh(x)
 
@@ -100,7 +101,7 @@ def eigh(x: Any, /) -> EighResult:
     return EighResult(*_eigh(x))
 
 
-@op
+@op(shape="(n,n)->(n)")
 def eigvalsh(xp: Any, x: Any, /) -> Any:
     """The eigenvalues of a Hermitian matrix, in ascending order; see `eigh`.
 
@@ -138,7 +139,7 @@ class EigResult(NamedTuple):
     eigenvectors: Any
 
 
-@op(name="eig", outputs=("w", "v"))
+@op(name="eig", outputs=("w", "v"), shape="(n,n)->(n),(n,n)")
 def _eig(xp: Any, x: Any, /) -> Any:
     return xp.linalg.eig(x)
 
@@ -250,6 +251,12 @@ def batch_svd(x: Any, *, full_matrices: bool) -> Any:
     return _svd(matrix_examples(x, "svd"), full_matrices=full_matrices)
 
 
+@_svd.shaping
+def shape_svd(x: Any, *, full_matrices: bool) -> Any:
+    full = "(m,n)->(m,m),(k),(n,n)"
+    return fitted(full if full_matrices else "(m,n)->(m,k),(k),(k,n)", "svd", x)
+
+
 @face_of(_svd)
 @whole
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
@@ -269,7 +276,7 @@ def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
     return SVDResult(*_svd(x, full_matrices=full_matrices))
 
 
-@op
+@op(shape="(m,n)->(k)")
 def svdvals(xp: Any, x: Any, /) -> Any:
     """The singular values of a matrix, in descending order; see `svd`.
 

@@ -11,11 +11,12 @@ import math
 from typing import Any
 
 from ..core.op import op
+from ..kinds.shapes import axes_of
 from .complex_ import conj
 from .cumulative import products_before
 from .dtypes import astype
 from .selecting import where
-from .shaping import axes_of, broadcast_to, flip, hidden_axes, permute_dims, reshape
+from .shaping import broadcast_to, flip, hidden_axes, permute_dims, reshape
 
 __all__ = [
     "all", "any", "count_nonzero", "max", "mean", "min", "prod", "std", "sum", "var",
@@ -58,7 +59,7 @@ def seen_axes(x: Any, axis: Axis, subject: str) -> tuple[int, ...]:
 # Sums and means -----------------------------------------------------------------------------
 
 
-@op(native="sum", linear=True)
+@op(native="sum", linear=True, reduction=True)
 def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Σ x over an axis, several, or all.
 
@@ -80,7 +81,7 @@ def batch_sum(x: Any, *, axis: Axis, **how: Any) -> Any:
     return sum(x, axis=seen_axes(x, axis, "sum"), **how)
 
 
-@op(native="mean", linear=True)
+@op(native="mean", linear=True, reduction=True)
 def mean(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Σ x / n over an axis, several, or all; NaN, with NumPy's warning, for no entries.
 
@@ -104,7 +105,7 @@ def batch_mean(x: Any, *, axis: Axis, **how: Any) -> Any:
 # Extremes -----------------------------------------------------------------------------------
 
 
-@op(native="max")
+@op(native="max", reduction=True)
 def max(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """The largest entry over an axis, several, or all; entries that tie share the cotangent.
 
@@ -116,7 +117,7 @@ def max(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """
 
 
-@op(native="min")
+@op(native="min", reduction=True)
 def min(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """The smallest entry over an axis, several, or all; entries that tie share the cotangent.
 
@@ -179,7 +180,7 @@ def batch_min(x: Any, *, axis: Axis, **how: Any) -> Any:
 # Products -----------------------------------------------------------------------------------
 
 
-@op(native="prod")
+@op(native="prod", reduction=True)
 def prod(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Π x over an axis, several, or all; 1 for no entries.
 
@@ -222,7 +223,7 @@ def _others(x: Any, axis: Axis) -> Any:
 # Variance -----------------------------------------------------------------------------------
 
 
-@op
+@op(reduction=True)
 def var(
     xp: Any, x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Any:
@@ -264,7 +265,7 @@ def _over(x: float, n: float) -> float:
     return x / n if n > 0 else math.nan
 
 
-@op
+@op(reduction=True)
 def std(
     xp: Any, x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Any:
@@ -312,7 +313,7 @@ def _well_centred(x: Any, axis: Axis) -> Any:
 # All and any --------------------------------------------------------------------------------
 
 
-@op(native="all", differentiable=False)
+@op(native="all", differentiable=False, reduction=True)
 def all(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Whether all entries over an axis, several, or all, are nonzero; True for no entries.
 
@@ -327,7 +328,7 @@ def batch_all(x: Any, *, axis: Axis, **how: Any) -> Any:
     return all(x, axis=seen_axes(x, axis, "all"), **how)
 
 
-@op(native="any", differentiable=False)
+@op(native="any", differentiable=False, reduction=True)
 def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Whether any entry over an axis, several, or all, is nonzero; False for no entries.
 
@@ -342,7 +343,7 @@ def batch_any(x: Any, *, axis: Axis, **how: Any) -> Any:
     return any(x, axis=seen_axes(x, axis, "any"), **how)
 
 
-@op(differentiable=False)
+@op(differentiable=False, reduction=True)
 def count_nonzero(xp: Any, x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """The number of nonzero entries over an axis, several, or all.
 

@@ -11,8 +11,10 @@ from typing import Any
 
 from ..arrays import adapters
 from ..arrays.batched import adapter_of, counted, zeros_by
+from ..arrays.symbol import Symbol
 from ..core.op import op
 from ..core.tensor import raw
+from ..kinds.shapes import UndecidedError, is_any, requested, shape_of, shapes
 from .indexing import getitem, scatter, set_at
 from .shaping import reshape, with_rank
 
@@ -51,7 +53,7 @@ def _put(xp: Any, base: Any, steps: Any, value: Any) -> Any:
     return xp.reshape(adapter.assign(flat, at, value), base.shape)
 
 
-@op(linear=True)
+@op(linear=True, dtype="x")
 def take_view(xp: Any, x: Any, /, *, steps: Any) -> Any:
     """The view of x that a chain of view operations gives.
 
@@ -74,6 +76,16 @@ def batch_take_view(x: Any, *, steps: Any) -> Any:
     return getitem(flat, at)
 
 
+@take_view.shaping
+def shape_take_view(x: Any, *, steps: Any) -> Any:
+    for step, attrs in steps:
+        found = shapes(step, (x,), attrs)
+        if found is None:
+            raise UndecidedError
+        x = Symbol(x.operation, x.index, x.kind, found[0], x.dtype)
+    return None if is_any(x) else shape_of(x)
+
+
 def _flat(x: Any) -> Any:
     """The entries of each example in one axis."""
     return reshape(x, (x.shape[0], prod(x.shape[1:])))
@@ -84,7 +96,7 @@ def _view_index(x: Any, shape: Any, steps: Any) -> Any:
     return (slice(None), _positions(adapter_of(x).namespace, tuple(shape), steps, x))
 
 
-@op(linear=True)
+@op(linear=True, dtype="x")
 def scatter_view(xp: Any, x: Any, /, *, steps: Any, shape: Any) -> Any:
     """Zeros of `shape` with `x` added to a view of them: the adjoint of `take_view`.
 
@@ -113,7 +125,12 @@ def batch_scatter_view(x: Any, *, steps: Any, shape: Any) -> Any:
     return reshape(flat, (size, *shape))
 
 
-@op
+@scatter_view.shaping
+def shape_scatter_view(x: Any, *, steps: Any, shape: Any) -> Any:
+    return requested(shape)
+
+
+@op(shape="x", dtype="x")
 def put_view(xp: Any, x: Any, value: Any, /, *, steps: Any) -> Any:
     """A copy of x in which the view given by `steps` is `value`.
 

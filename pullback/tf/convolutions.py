@@ -7,7 +7,7 @@ from typing import Any
 from .. import ops
 from ..core.op import OPS
 from ..kinds.symbols import whole
-from ..ops.convolution import _windows as windows_of
+from ..ops.convolution import windows_of
 from .convert import checked, matched, shape_of
 from .errors import invalid
 from .windows import LAYOUTS, as_given, channels_first, layout_of, padding_of, spatial

@@ -86,7 +86,8 @@ def test_an_operation_is_there_before_its_chapter_is_loaded() -> None:
     code = """
 import json, sys
 import pullback as pb
-from pullback.core.op import OPS, find_op, op
+from pullback.core.op import OPS, op
+from pullback.custom.override import find_op
 from pullback.errors import DuplicateNameError
 before = "pullback.ops.trigonometric" in sys.modules
 assert "sin" in OPS and OPS.get("no such") is None

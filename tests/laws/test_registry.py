@@ -50,6 +50,24 @@ def test_every_operation_has_a_rule_or_says_why_not() -> None:
     each(NAMES, law)
 
 
+WITHOUT_SHAPE = {
+    "hide_axis": "a hidden axis has no place in the shape of a graph: its length must be known",
+    "show_axis": "a hidden axis has no place in the shape of a graph: its length must be known",
+}
+"""Operations that state no shape, with the reason."""
+
+
+def test_every_operation_states_the_shape_of_its_result() -> None:
+    """Beside its other rules; `tests/graphs/test_shape_rules.py` compares them with results."""
+    def law(name: str) -> None:
+        made = OPS[name].op  # type: ignore[attr-defined]
+        assert (made.elementwise or made.shape is not None) == (name not in WITHOUT_SHAPE)
+        if callable(made.shape):
+            assert made.shape.__module__ == OPS[name].__module__
+
+    each(NAMES, law)
+
+
 def test_every_operation_is_documented_with_an_example() -> None:
     def law(name: str) -> None:
         text = OPS[name].__doc__ or ""
@@ -191,6 +209,19 @@ def test_a_rule_whose_parameters_cannot_be_read_is_refused(scratch: Any) -> None
         scratch.pullback("x")(Hidden())
 
 
+def test_a_shape_rule_with_another_name_is_refused(scratch: Any) -> None:
+    with pytest.raises(errors.RuleError, match="the name `shape_scratch`"):
+        scratch.shaping(lambda x: x.shape)
+    assert scratch.op.shape is None
+
+
+@pytest.mark.parametrize("options", [{"shape": "y"}, {"dtype": "y"}], ids=str)
+def test_a_shape_of_an_unknown_argument_is_refused(options: dict[str, str]) -> None:
+    with pytest.raises(errors.RuleError, match="an array argument: x"):
+        op(name="scratch", **options)(lambda xp, x, /: x)
+    assert "scratch" not in OPS
+
+
 def test_a_lambda_is_refused(scratch: Any) -> None:
     with pytest.raises(errors.RuleError, match="<lambda>"):
         scratch.pullback("x")(lambda g: g)
@@ -254,7 +285,7 @@ def test_an_operation_twice_is_refused(scratch: Any) -> None:
 
 
 def test_an_unknown_operation_is_suggested(scratch: Any) -> None:
-    from pullback.core.op import find_op
+    from pullback.custom.override import find_op
 
     assert find_op("scratch") is find_op(scratch) is scratch.op
     with pytest.raises(errors.UnknownNameError, match="did you mean 'scratch'"):

@@ -1,10 +1,20 @@
-"""Rows of `pullback/ops/convolution.py`; the references look at padded copies through windows."""
+"""Rows of `pullback/ops/convolution.py` and `pooling.py`.
+
+The references look at padded copies through windows.
+"""
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 import pullback as pb
 from pullback.ops import convolution as c
+from pullback.ops.pooling import (
+    max_pool,
+    max_pool_gather,
+    max_pool_scatter,
+    sum_pool,
+    sum_pool_adjoint,
+)
 from tests.table import Row, real
 
 
@@ -58,7 +68,7 @@ def scattered(y, x, w):
 
 
 def gathered(y, x, w):
-    return by_transposing(lambda u: scattered(u, x, w), y, c.max_pool(x, windows=w).shape)
+    return by_transposing(lambda u: scattered(u, x, w), y, max_pool(x, windows=w).shape)
 
 
 PLAIN = windows((3, 2))
@@ -101,21 +111,21 @@ ROWS = [
             lambda x: convolved(x[None], w, windows((3, 3), (2, 2), ((1, 1), (1, 1)))), y, (2, 4, 6)
         )[None] + b[:, None, None],
         (real(1, 3, 2, 3), real(3, 2, 3, 3), real(2))),
-    Row("max_pool", lambda x: c.max_pool(x, windows=EDGED), pooled_max(EDGED),
+    Row("max_pool", lambda x: max_pool(x, windows=EDGED), pooled_max(EDGED),
         (real(2, 2, 5, 4, distinct=True),)),
     Row("max_pool2d", lambda x: pb.max_pool2d(x, 2), pooled_max(POOL),
         (real(2, 1, 4, 6, distinct=True),)),
     Row("max_pool2d", lambda x: pb.max_pool2d(x, 3, stride=2), pooled_max(LAPPED),
         (real(2, 1, 5, 7, distinct=True),), label="overlapping"),
     Row("max_pool_scatter",
-        lambda y, x: c.max_pool_scatter(y, x, c.max_pool(x, windows=LAPPED), windows=LAPPED),
+        lambda y, x: max_pool_scatter(y, x, max_pool(x, windows=LAPPED), windows=LAPPED),
         lambda y, x: scattered(y, x, LAPPED), (real(1, 2, 2, 3), real(1, 2, 5, 7, distinct=True))),
     Row("max_pool_gather",
-        lambda y, x: c.max_pool_gather(y, x, c.max_pool(x, windows=LAPPED), windows=LAPPED),
+        lambda y, x: max_pool_gather(y, x, max_pool(x, windows=LAPPED), windows=LAPPED),
         lambda y, x: gathered(y, x, LAPPED), (real(1, 1, 5, 5), real(1, 1, 5, 5, distinct=True))),
-    Row("sum_pool", lambda x: c.sum_pool(x, windows=EDGED), lambda x: seen(x, EDGED).sum((-2, -1)),
+    Row("sum_pool", lambda x: sum_pool(x, windows=EDGED), lambda x: seen(x, EDGED).sum((-2, -1)),
         (real(2, 2, 5, 4),), complex=True),
-    Row("sum_pool_adjoint", lambda y: c.sum_pool_adjoint(y, windows=EDGED, sizes=(5, 4)),
+    Row("sum_pool_adjoint", lambda y: sum_pool_adjoint(y, windows=EDGED, sizes=(5, 4)),
         lambda y: by_transposing(lambda x: seen(x, EDGED).sum((-2, -1)), y, (1, 2, 5, 4)),
         (real(1, 2, 3, 4),), complex=True),
     Row("avg_pool2d", lambda x: pb.avg_pool2d(x, (3, 2), stride=(2, 1), padding=((1, 1), (0, 1))),

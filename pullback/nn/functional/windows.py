@@ -11,13 +11,8 @@ from ... import ops
 from ...arrays.batched import moved_to
 from ...core.tensor import raw
 from ...errors import ArgumentError, ShapeError
-from ...ops.convolution import (
-    _convolved,
-    _each,
-    _windows,
-    max_pool,
-    sum_pool,
-)
+from ...ops.convolution import _convolved, one_per_axis, windows_of
+from ...ops.pooling import max_pool, sum_pool
 
 __all__ = [
     "adaptive_avg_pool", "adaptive_max_pool", "avg_pool", "conv3d", "conv_transpose1d", "fold",
@@ -51,7 +46,7 @@ def conv_transpose1d(
     array([[[1., 1., 1., 1.]]])
     """
     (s,), (p,), (e,), (d,) = (
-        _each(v, 1, least, name, "conv_transpose1d") for v, least, name in (
+        one_per_axis(v, 1, least, name, "conv_transpose1d") for v, least, name in (
             (stride, 1, "stride"), (padding, 0, "padding"), (output_padding, 0, "output_padding"),
             (dilation, 1, "dilation"),
         )
@@ -71,10 +66,10 @@ def _pool(
 ) -> Any:
     """The windows of a pool over all axes but two; `ceil` adds a window that exceeds the end."""
     d = len(x.shape) - 2
-    lengths = _each(window, d, 1, "window", subject)
-    strides = lengths if stride is None else _each(stride, d, 1, "stride", subject)
-    apart = _each(dilation, d, 1, "dilation", subject)
-    ends = _each(padding, d, 0, "padding", subject)
+    lengths = one_per_axis(window, d, 1, "window", subject)
+    strides = lengths if stride is None else one_per_axis(stride, d, 1, "stride", subject)
+    apart = one_per_axis(dilation, d, 1, "dilation", subject)
+    ends = one_per_axis(padding, d, 0, "padding", subject)
     for p, n in zip(ends, lengths, strict=True):
         if 2 * p > n:
             raise ArgumentError(
@@ -88,7 +83,7 @@ def _pool(
         if ceil and (count - 1) * s >= size + p:
             count -= 1  # a window must start in the input or in the padding before it
         pairs.append((p, p + max(0, (count - 1) * s - room)))
-    return _windows(sizes, lengths, strides, tuple(pairs), apart, subject)
+    return windows_of(sizes, lengths, strides, tuple(pairs), apart, subject)
 
 
 def max_pool_nd(
@@ -240,7 +235,7 @@ def unfold(
             [1., 3.]]])
     """
     _check_images(x, "unfold", 4)
-    lengths, channels = _each(window, 2, 1, "window", "unfold"), x.shape[1]
+    lengths, channels = one_per_axis(window, 2, 1, "window", "unfold"), x.shape[1]
     out = ops.conv2d(
         x, _picker(x, channels, lengths), stride=stride, padding=padding, dilation=dilation,
         groups=channels,
@@ -260,14 +255,14 @@ def fold(
     array([[[[1., 2., 1.]]]])
     """
     _check_images(x, "fold", 3)
-    subject, lengths = "fold", _each(window, 2, 1, "window", "fold")
+    subject, lengths = "fold", one_per_axis(window, 2, 1, "window", "fold")
     sizes, s, p, a = (
-        _each(v, 2, least, name, subject) for v, least, name in (
+        one_per_axis(v, 2, least, name, subject) for v, least, name in (
             (size, 1, "size"), (stride, 1, "stride"), (padding, 0, "padding"),
             (dilation, 1, "dilation"),
         )
     )
-    counts = _windows(sizes, lengths, s, p, a, subject).outs(sizes)
+    counts = windows_of(sizes, lengths, s, p, a, subject).outs(sizes)
     channels, rest = divmod(x.shape[1], math.prod(lengths))
     if rest or math.prod(counts) != x.shape[2]:
         raise ShapeError(

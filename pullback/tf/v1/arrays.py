@@ -246,7 +246,7 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     >>> broadcast_static_shape((2, 1), (3,))
     TensorShape([2, 3])
     """
-    from ...graphs.shape_rules import broadcast
+    from ...kinds.shapes import broadcast
 
     return TensorShape(broadcast([tuple(shape_x), tuple(shape_y)]))
 
