@@ -126,6 +126,7 @@ operation, against finite differences and loops. *Kind*:
 | batch | meaning |
 |---|---|
 | aligned | elementwise: the axes are aligned |
+| reduction | the axes are counted behind the hidden one |
 | rule | a batching rule of its own |
 """
 
@@ -209,6 +210,8 @@ def batch_of(op: Any) -> str:
     """How a hidden axis goes through an operation; the two that hide and show axes see it."""
     if op.batch is not None or op.name in ("hide_axis", "show_axis"):
         return "rule"
+    if op.shape == "reduced":
+        return "reduction"
     return "aligned" if op.elementwise else "in a loop"
 
 

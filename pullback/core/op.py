@@ -167,6 +167,11 @@ class Op:
                     f"an array argument: {', '.join(self.arguments)}", repr(option),
                     suggestion(option, self.arguments),
                 )
+        if reduction and (len(self.arguments) != 1 or "axis" not in self.required):
+            raise RuleError(
+                f"option `reduction` of `{name}`", "one array argument, and an attribute `axis`",
+                f"{self.arguments} and {self.required}", "state the result's shape with `shape`",
+            )
         self.looped = False
         self.saves_shapes = False
         self._keep: dict[tuple[bool, ...], tuple[bool, ...]] = {}
@@ -314,8 +319,8 @@ def op(
     outputs         names of its results, when they are several: then it returns a tuple of them,
                     a pullback receives a tuple of their cotangents, and a pushforward returns a
                     tuple of their tangents; rules read them by these names
-    reduction       the result lacks the axes in the attribute `axis` (None: all), or has length 1
-                    there if `keepdims`
+    reduction       over the axes in the attribute `axis` (one, several, None: all): the result
+                    lacks them, or has length 1 there if `keepdims`
     shape           for graphs: the array argument whose shape the result has, or the shapes in the
                     notation of NumPy's generalised functions, as "(m,n)->(n,m)"; `shaping` else
     dtype           for graphs: the array argument whose dtype the result has, or a function of the

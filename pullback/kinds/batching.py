@@ -20,6 +20,7 @@ from ..core.op import OPS
 from ..core.vmaps import running
 from ..errors import BatchedValueError, LoopWarning, warn
 from . import symbols
+from .shapes import axes_of
 
 
 class BatchingRule:
@@ -87,6 +88,10 @@ def kernel_of(op: Any) -> Callable[..., Any]:
             made = rule(values, hidden, size, attrs)
         elif op.elementwise:
             made = _aligned(op, values, hidden, attrs)
+        elif op.shape == "reduced":
+            axes = seen_axes(values[0], attrs["axis"], op.name)
+            axis = axes[0] if axes and isinstance(attrs["axis"], int) else axes
+            made = op.function(values[0], **{**attrs, "axis": axis})
         else:
             made = _looped(op, values, hidden, size, attrs)
         if len(op.outputs) > 1:
@@ -116,6 +121,17 @@ def _aligned(op: Any, values: list[Any], hidden: list[bool], attrs: dict[str, An
 
 def _reshaped(array: Any, shape: tuple[int, ...]) -> Any:
     return OPS["reshape"](array, shape)
+
+
+def seen_axes(x: Any, axis: Any, subject: str) -> tuple[int, ...]:
+    """The axes of a reduction of each example, counted with the batch axis in front.
+
+    A number (no axes) accepts axis 0, as NumPy's reductions do.
+    """
+    rank = len(x.shape) - 1
+    if not rank and axis in (0, -1):
+        return ()
+    return tuple([a + 1 for a in axes_of(axis, rank, subject)])
 
 
 def _looped(

@@ -18,7 +18,7 @@ from ..errors import ArgumentError
 from .exponential import exp, expm1
 from .selecting import where
 from .shaping import hidden_axes
-from .statistics import kept, seen_axes
+from .statistics import kept
 from .statistics import sum as total_of
 
 __all__ = [
@@ -380,11 +380,6 @@ def pullback_logsumexp(g: Any, x: Any, out: Any, *, axis: Any, keepdims: bool) -
 @logsumexp.pushforward("x")
 def pushforward_logsumexp(t: Any, x: Any, out: Any, *, axis: Any, keepdims: bool) -> Any:
     return total_of(_weights(x, out, axis, keepdims) * t, axis=axis, keepdims=keepdims)
-
-
-@logsumexp.batching
-def batch_logsumexp(x: Any, *, axis: Any, keepdims: bool) -> Any:
-    return logsumexp(x, seen_axes(x, axis, "logsumexp"), keepdims)
 
 
 def _weights(x: Any, out: Any, axis: Any, keepdims: bool) -> Any:

@@ -12,7 +12,7 @@ from .arithmetic import abs
 from .complex_ import conj
 from .creation import ones_like, zeros_like
 from .selecting import where
-from .statistics import Axis, kept, seen_axes, shared
+from .statistics import Axis, kept, shared
 from .statistics import sum as total_of
 
 __all__ = ["vector_norm"]
@@ -56,12 +56,6 @@ def pushforward_vector_norm(
         ones_like(out), x, out, axis=axis, keepdims=keepdims, ord=ord
     )
     return total_of(slopes * t, axis=axis, keepdims=keepdims)
-
-
-@_vector_norm.batching
-def batch_vector_norm(x: Any, *, axis: Axis, keepdims: bool, ord: float) -> Any:
-    axes = seen_axes(x, axis, "vector_norm")
-    return _vector_norm(x, axis=axes, keepdims=keepdims, ord=ord)
 
 
 @face_of(_vector_norm, "vector_norm")

@@ -16,12 +16,12 @@ from ..arrays.symbol import Symbol
 from ..core.op import OPS, face_of, op
 from ..core.tensor import Tensor, raw, to_array, wrap
 from ..errors import ArgumentError, BatchedValueError, ShapeError, SymbolError
+from ..kinds.batching import seen_axes
 from ..kinds.symbols import whole
 from .creation import zeros_like
 from .indexing import getitem, scatter
 from .selecting import minimum, where
 from .shaping import reshape
-from .statistics import seen_axes
 from .taking import along, positive_axis, take, take_along_axis
 
 __all__ = [

@@ -16,7 +16,7 @@ from .complex_ import conj
 from .cumulative import products_before
 from .dtypes import astype
 from .selecting import where
-from .shaping import broadcast_to, flip, hidden_axes, permute_dims, reshape
+from .shaping import broadcast_to, flip, permute_dims, reshape
 
 __all__ = [
     "all", "any", "count_nonzero", "max", "mean", "min", "prod", "std", "sum", "var",
@@ -47,15 +47,6 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     return math.prod([shape[a] for a in axes_of(axis, len(shape), "reduction")])
 
 
-def seen_axes(x: Any, axis: Axis, subject: str) -> tuple[int, ...]:
-    """The axes of a reduction of each example, counted with the batch axis in front.
-
-    A number (no axes) accepts axis 0, as NumPy's reductions do.
-    """
-    rank = len(x.shape) - 1
-    return () if not rank and axis in (0, -1) else hidden_axes(axis, rank, subject)
-
-
 # Sums and means -----------------------------------------------------------------------------
 
 
@@ -76,11 +67,6 @@ def pullback_sum(g: Any, shape: Any, *, axis: Axis, keepdims: bool) -> Any:
     return broadcast_to(kept(g, shape, axis, keepdims), shape)
 
 
-@sum.batching
-def batch_sum(x: Any, *, axis: Axis, **how: Any) -> Any:
-    return sum(x, axis=seen_axes(x, axis, "sum"), **how)
-
-
 @op(native="mean", linear=True, reduction=True)
 def mean(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Σ x / n over an axis, several, or all; NaN, with NumPy's warning, for no entries.
@@ -95,11 +81,6 @@ def mean(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
 def pullback_mean(g: Any, shape: Any, *, axis: Axis, keepdims: bool) -> Any:
     n = count(shape, axis) or 1  # without entries there is no cotangent to divide
     return broadcast_to(kept(g / n, shape, axis, keepdims), shape)
-
-
-@mean.batching
-def batch_mean(x: Any, *, axis: Axis, **how: Any) -> Any:
-    return mean(x, axis=seen_axes(x, axis, "mean"), **how)
 
 
 # Extremes -----------------------------------------------------------------------------------
@@ -167,16 +148,6 @@ def _chosen(x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
     return (x == kept(out, tuple(x.shape), axis, keepdims)) | (x != x)
 
 
-@max.batching
-def batch_max(x: Any, *, axis: Axis, **how: Any) -> Any:
-    return max(x, axis=seen_axes(x, axis, "max"), **how)
-
-
-@min.batching
-def batch_min(x: Any, *, axis: Axis, **how: Any) -> Any:
-    return min(x, axis=seen_axes(x, axis, "min"), **how)
-
-
 # Products -----------------------------------------------------------------------------------
 
 
@@ -200,11 +171,6 @@ def pullback_prod(g: Any, x: Any, *, axis: Axis, keepdims: bool) -> Any:
 @prod.pushforward("x")
 def pushforward_prod(t: Any, x: Any, *, axis: Axis, keepdims: bool) -> Any:
     return sum(t * _others(x, axis), axis=axis, keepdims=keepdims)
-
-
-@prod.batching
-def batch_prod(x: Any, *, axis: Axis, **how: Any) -> Any:
-    return prod(x, axis=seen_axes(x, axis, "prod"), **how)
 
 
 def _others(x: Any, axis: Axis) -> Any:
@@ -251,11 +217,6 @@ def pushforward_var(t: Any, x: Any, *, axis: Axis, correction: float, keepdims: 
     return sum(conj(_centred(x, axis)) * t, axis=axis, keepdims=keepdims) * factor
 
 
-@var.batching
-def batch_var(x: Any, *, axis: Axis, **how: Any) -> Any:
-    return var(x, axis=seen_axes(x, axis, "var"), **how)
-
-
 def _centred(x: Any, axis: Axis) -> Any:
     return x - mean(x, axis=axis, keepdims=True) if count(tuple(x.shape), axis) else x
 
@@ -294,11 +255,6 @@ def pushforward_std(
     return _std_slope(along, out, count(tuple(x.shape), axis) - correction)
 
 
-@std.batching
-def batch_std(x: Any, *, axis: Axis, **how: Any) -> Any:
-    return std(x, axis=seen_axes(x, axis, "std"), **how)
-
-
 def _std_slope(g: Any, out: Any, n: float) -> Any:
     """g / (n · out), and 0 where out is 0."""
     flat = out == 0
@@ -323,11 +279,6 @@ def all(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """
 
 
-@all.batching
-def batch_all(x: Any, *, axis: Axis, **how: Any) -> Any:
-    return all(x, axis=seen_axes(x, axis, "all"), **how)
-
-
 @op(native="any", differentiable=False, reduction=True)
 def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Whether any entry over an axis, several, or all, is nonzero; False for no entries.
@@ -336,11 +287,6 @@ def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     >>> pb.any(pb.tensor([[0.0, 0.0], [2.0, 0.0]]), axis=1)
     Tensor([False,  True])
     """
-
-
-@any.batching
-def batch_any(x: Any, *, axis: Axis, **how: Any) -> Any:
-    return any(x, axis=seen_axes(x, axis, "any"), **how)
 
 
 @op(differentiable=False, reduction=True)
@@ -352,8 +298,3 @@ def count_nonzero(xp: Any, x: Any, /, *, axis: Axis = None, keepdims: bool = Fal
     Tensor([1, 2])
     """
     return xp.asarray(xp.count_nonzero(x, axis=axis, keepdims=keepdims))
-
-
-@count_nonzero.batching
-def batch_count_nonzero(x: Any, *, axis: Axis, **how: Any) -> Any:
-    return count_nonzero(x, axis=seen_axes(x, axis, "count_nonzero"), **how)

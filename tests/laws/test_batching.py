@@ -50,7 +50,8 @@ def test_every_operation_has_a_batching_rule() -> None:
         """Whether it would run once per example."""
         made = OPS[name].op  # type: ignore[attr-defined]
         own_kernels = name in ("hide_axis", "show_axis")
-        return not (made.batch is not None or made.elementwise or own_kernels)
+        general = made.elementwise or made.shape == "reduced"
+        return not (made.batch is not None or general or own_kernels)
 
     none_of(NAMES, looped, str)
 

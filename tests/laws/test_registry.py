@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pullback as pb
@@ -213,6 +214,30 @@ def test_a_shape_rule_with_another_name_is_refused(scratch: Any) -> None:
     with pytest.raises(errors.RuleError, match="the name `shape_scratch`"):
         scratch.shaping(lambda x: x.shape)
     assert scratch.op.shape is None
+
+
+@pytest.mark.parametrize(
+    "forward", [lambda xp, x, y, /, axis: x, lambda xp, x, /, axes: x], ids=["two arrays", "axes"]
+)
+def test_a_reduction_has_one_array_and_axis(forward: Any) -> None:
+    with pytest.raises(errors.RuleError, match="option `reduction` of `scratch`"):
+        op(name="scratch", reduction=True)(forward)
+    assert "scratch" not in OPS
+
+
+@pytest.mark.parametrize("how", [{}, {"axis": -1}, {"axis": (0, 2), "keepdims": True}], ids=str)
+def test_a_reduction_needs_no_batching_rule(how: dict[str, Any]) -> None:
+    @op(reduction=True)
+    def scratch(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        return xp.sum(x * x, axis=axis, keepdims=keepdims)
+
+    x = np.random.default_rng(0).normal(size=(5, 2, 3, 4))
+    try:
+        got = pb.vmap(lambda x: scratch(x, **how), 1)(x)
+        wanted = np.stack([scratch(x[:, i], **how) for i in range(2)])
+    finally:
+        del OPS["scratch"]
+    np.testing.assert_allclose(got.numpy(), wanted)
 
 
 @pytest.mark.parametrize("options", [{"shape": "y"}, {"dtype": "y"}], ids=str)
