@@ -12,6 +12,10 @@ from typing import Any
 
 def rules_of(t: Any) -> SimpleNamespace:
     """The rules for `pullback.torch`, or for PyTorch."""
+    return SimpleNamespace(**_of_one_output(t), **_of_other_kinds(t), **_functions(t))
+
+
+def _of_one_output(t: Any) -> dict[str, Any]:
     function = t.autograd.Function
 
     class Scaled(function):
@@ -63,6 +67,12 @@ def rules_of(t: Any) -> SimpleNamespace:
             (out,) = ctx.saved_tensors
             return g * out * 3
 
+    return {"Scaled": Scaled, "Product": Product, "Clipped": Clipped, "OfOutput": OfOutput}
+
+
+def _of_other_kinds(t: Any) -> dict[str, Any]:
+    function = t.autograd.Function
+
     class Both(function):
         """Two outputs; one of them may get no cotangent."""
 
@@ -100,6 +110,10 @@ def rules_of(t: Any) -> SimpleNamespace:
         def backward(ctx: Any, g: Any) -> Any:
             return g
 
+    return {"Both": Both, "Doubled": Doubled, "Straight": Straight}
+
+
+def _functions(t: Any) -> dict[str, Any]:
     def block(x: Any) -> Any:
         return t.tanh(x * 1.5) * x + t.sin(x)
 
@@ -111,11 +125,7 @@ def rules_of(t: Any) -> SimpleNamespace:
         return out
 
     checkpoint = import_module(f"{t.__name__}.utils.checkpoint").checkpoint
-    return SimpleNamespace(
-        Scaled=Scaled, Product=Product, Clipped=Clipped, OfOutput=OfOutput, Both=Both,
-        Doubled=Doubled, Straight=Straight, block=block, checkpoint=checkpoint,
-        hooked=hooked,
-    )
+    return {"block": block, "hooked": hooked, "checkpoint": checkpoint}
 
 
 def lowered(g: Any, shape: Any) -> Any:
