@@ -149,7 +149,7 @@ OPERATIONS = _by_name("pullback", {
         "equal greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not "
         "logical_or logical_xor not_equal",
     "ops.complex_":
-        "angle conj imag make_complex real",
+        "angle conj imag make_complex real view_as_complex view_as_real",
     "ops.convolution":
         "convolution convolution_input_adjoint convolution_weight_adjoint",
     "ops.creation":

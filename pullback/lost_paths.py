@@ -196,7 +196,7 @@ unfollow = followed.set
 
 def detached(x: Any, by: str) -> Any:
     """The values of a tensor, sharing memory, without history; `by` names the call."""
-    made = wrap(x._out, x._data)
+    made = wrap(x._out, x._shared())
     dropped(STOPPED, x._node, by, made)
     return made
 

@@ -17,10 +17,15 @@ MODULES = {
     "holds_symbols": "kinds.symbols",
     "waits": "kinds.symbols",
     "deferred": "kinds.symbols",
+    "joined": "kinds.symbols",
     "exchange": "graphs.tracing",
     "left": "lost_paths",
     "dropped": "lost_paths",
     "push_transposed": "transposition",
+    "owned": "ops.views",
+    "carry": "ops.views",
+    "put_node": "ops.views",
+    "take_node": "ops.views",
 }
 """Function -> the module of the package that provides it."""
 
@@ -32,20 +37,30 @@ class Above:
     holds_symbols    (cotangent or tangent, or a list of them) -> whether one is a symbol
     waits            (node) -> whether its rules must wait until a graph runs
     deferred         () -> `graphs/deferred_rules.py`, which puts rules off
+    joined           (array, values) -> the array; in the graph of the values, if they have symbols
     exchange         () -> `data`, `put_data`, `node`, `put_node` of a tensor in traced code
     left             (node, call): the values of a tracked tensor leave the library
     dropped          (kind, node, call, result): a call drops the history of a tensor on purpose
     push_transposed  (node, tangents, record, cls) -> the tangent of a node with a pullback only
+    owned            (tensor) -> its array, which has memory that views share
+    carry            (tensor): what was written to it is put into its base and its other views
+    put_node         (base, steps, view, node) -> the base's node, after its view got `node`
+    take_node        (base, steps, view) -> the node of a view taken anew
     """
 
     backward: Callable[..., None]
     holds_symbols: Callable[[Any], bool]
     waits: Callable[[Any], bool]
     deferred: Callable[[], Any]
+    joined: Callable[[Any, Any], Any]
     exchange: Callable[[], Any]
     left: Callable[[Any, str], None]
     dropped: Callable[[str, Any, str, Any], None]
     push_transposed: Callable[..., Any]
+    owned: Callable[[Any], Any]
+    carry: Callable[[Any], None]
+    put_node: Callable[[Any, Any, Any, Any], Any]
+    take_node: Callable[[Any, Any, Any], Any]
 
     def __getattr__(self, name: str) -> Any:
         module = MODULES.get(name)

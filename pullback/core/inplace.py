@@ -11,16 +11,15 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from ..arrays import adapters, dominant
+from ..arrays import adapters
 from ..arrays.batched import Batched, adapter_of, tags_of
-from ..arrays.symbol import is_open, may_be
+from ..arrays.symbol import Symbol, is_open, may_be
 from ..errors import ArgumentError, ArgumentTypeError, BatchedValueError, InplaceError
 from . import versions
 from .above import above
 from .node import Leaf, Node, Notes, note, notes
 from .observe import OVERWRITTEN
 from .op import OPS
-from .record import record
 from .state import state
 from .tensor import Tensor, raw
 
@@ -29,15 +28,21 @@ def link_view(view: Tensor, base: Any, op: Any, attrs: Mapping[str, Any]) -> Non
     """Remember that `view` was made from `base` by `op`, if the two share memory."""
     if not isinstance(base, Tensor):
         return
-    data = view._array  # which was just made
-    owner = adapters[data.__class__].owner(data)
-    if owner is None:
-        if not _is_view(view, base, attrs):
+    held = base._data
+    kept = adapters[held.__class__].owner(held)
+    if kept is None and not immutable(held):
+        kept = held = above.owned(base)
+        view._array = op.kernels[held.__class__](held, **attrs)
+    if kept is None:
+        if not _is_view(view, base, op, attrs):
             return
-    else:
-        held = base._data
-        if owner is not adapters[held.__class__].owner(held):
-            return
+    elif adapters[view._array.__class__].owner(view._array) is not kept:
+        return
+    register(view, base, op, attrs)
+
+
+def register(view: Tensor, base: Any, op: Any, attrs: Mapping[str, Any]) -> None:
+    """Remember that `view` was made from `base`, which is known."""
     source, steps = getattr(base, "_view_of", None) or (base, ())
     view._view_of = (source, (*steps, (op, attrs)))
     views = getattr(source, "_views", None)
@@ -58,32 +63,14 @@ def immutable(data: Any) -> bool:
     return getattr(adapter_of(data), "immutable", False)
 
 
-def _is_view(view: Tensor, base: Tensor, attrs: Mapping[str, Any]) -> bool:
+def _is_view(view: Tensor, base: Tensor, op: Any, attrs: Mapping[str, Any]) -> bool:
     """Whether an operation that may give a view gives one, of arrays that share no memory."""
-    if attrs.get("copy") or not immutable(view._data) or view._data.dtype != base._data.dtype:
+    cast = op.name == "astype" and view._data.dtype != base._data.dtype
+    if cast or attrs.get("copy") or not immutable(view._data):
         return False
     index = attrs.get("index")
     parts = index if index.__class__ is tuple else (index,)
     return not any(hasattr(part, "dtype") or part.__class__ is bool for part in parts)
-
-
-def _carry(target: Tensor) -> None:
-    """Put what was written to a tensor into the arrays of those that it is a view of, or has.
-
-    See Note [views without shared memory].
-    """
-    source, steps = getattr(target, "_view_of", None) or (target, ())
-    if steps:
-        put = OPS["put_view"].op.kernels
-        kind = dominant[source._data.__class__, target._data.__class__]
-        source._data = put[kind](source._data, target._data, steps=steps)
-    take = OPS["take_view"].op.kernels[source._data.__class__]
-    for reference in getattr(source, "_views", ()):
-        view = reference()
-        if view is not None:
-            view._data = take(source._data, steps=view._view_of[1])
-    if isinstance(source._node, Leaf):
-        source._node.renew(source._data)
 
 
 def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
@@ -98,8 +85,8 @@ def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
 
 def write_over(target: Tensor, value: Any, name: str) -> Tensor:
     """`overwrite` of a target that has been found writable."""
-    data = target._data
     new_data = value._data if isinstance(value, Tensor) else value
+    data = entered(target, new_data)
     if tuple(new_data.shape) != tuple(data.shape):
         if is_open(data.shape) and may_be(new_data.shape, data.shape):
             fitted = OPS["broadcast_to"](value, OPS["shape"](data))  # or an error when it runs
@@ -127,6 +114,11 @@ def write_over(target: Tensor, value: Any, name: str) -> Tensor:
     return target
 
 
+def entered(target: Tensor, *values: Any) -> Any:
+    """The array of a target of a write: a symbol, if what is written is known when a graph runs."""
+    return above.joined(target._data, values) if Symbol.made else target._data
+
+
 def check_writable(target: Tensor, name: str) -> None:
     """Raise an `InplaceError` where writing would lose the gradient of a leaf.
 
@@ -149,7 +141,7 @@ def check_writable(target: Tensor, name: str) -> None:
             "an argument that vmap maps, or a view of one or of something repeated",
             "write to a copy: y = pullback.asarray(x, copy=True)",
         )
-    if any(step.name == "broadcast_to" for step, _ in steps) and immutable(data):
+    if immutable(data) and any(step.name in ("broadcast_to", "lattice") for step, _ in steps):
         raise InplaceError(
             f"in-place `{name}`", "a tensor each of whose entries stands in one place",
             "one that broadcasting repeats", "copy it first: x = pullback.asarray(x, copy=True)",
@@ -182,9 +174,10 @@ def rewrite(target: Tensor, node: Node | None) -> None:
 
     With recording off, the memory has changed and no history has.
     """
-    if immutable(target._data):
-        _carry(target)
     source, steps = getattr(target, "_view_of", None) or (target, ())
+    shared = getattr(source, "_views", None).__class__ in (list, type(None))
+    if not shared or immutable(target._data):
+        above.carry(target)
     now = state()
     if not now.level and not now.accumulators:
         return  # also in a graph, where what is computed with recording off has a leaf for a node
@@ -196,15 +189,11 @@ def rewrite(target: Tensor, node: Node | None) -> None:
             above.dropped(OVERWRITTEN, source._node, "assignment", source)
         source._node = node
     elif source._node is not None or node is not None:
-        put = OPS["put_view"].op
-        source._node = record(
-            put, (source._node, node), (source._data, target._data), source._data,
-            {"steps": steps},
-        )
+        source._node = above.put_node(source, steps, target, node)
     for reference in getattr(source, "_views", ()):
         view = reference()
         if view is not None:
-            view._node = _take(source, view)
+            view._node = above.take_node(source, view._view_of[1], view)
     for tensor, found in before:  # `retain_grad` is of the tensor, whatever its history
         if tensor._node is not None:
             found.retains = False
@@ -217,13 +206,3 @@ def _retaining(source: Tensor) -> list[tuple[Tensor, Notes]]:
     views = [reference() for reference in getattr(source, "_views", ())]
     pairs = [(t, notes.get(t._node)) for t in (source, *views) if t is not None and t._node]
     return [(t, found) for t, found in pairs if found is not None and found.retains]
-
-
-def _take(source: Tensor, view: Tensor) -> Node | None:
-    """The node of a view taken anew from its base."""
-    if source._node is None:
-        return None
-    take = OPS["take_view"].op
-    return record(
-        take, (source._node,), (source._data,), view._data, {"steps": view._view_of[1]}
-    )

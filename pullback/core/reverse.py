@@ -127,9 +127,9 @@ def _careful_sweep(
                 found[node] = g
             if notes:
                 g = node_hooks.before(node, g, record, cls)
-            if versions.latest[0] > node.seq:
-                versions.check(node)
             op = overrides(node, cls) if overrides is not None else None
+            if versions.latest[0] > node.seq and (op or not getattr(node.op, "flat", False)):
+                versions.check(node)
             if symbolic and op is None and above.waits(node):
                 above.deferred().pull(node, g, cotangents, needed, record, cls)
             elif node_hooks.is_watched(node):

@@ -101,7 +101,13 @@ class Tensor(Exchanged, Declared):
         >>> pb.tensor([1.0, 2.0]).numpy()
         array([1., 2.])
         """
+        self._shared()
         return self._leave(".numpy()")
+
+    def _shared(self) -> Any:
+        """The array, for another tensor that shares its memory: a NumPy scalar has none."""
+        data = self._data if traces else self._array
+        return above.owned(self) if data.shape == () else data
 
     def _leave(self, by: str) -> Any:
         """The values as a NumPy array; notes that they left the library."""
@@ -313,7 +319,7 @@ class Tensor(Exchanged, Declared):
         >>> pb.tensor([1.0], requires_grad=True).detach().requires_grad
         False
         """
-        made = wrap(self._out, self._data if traces else self._array)
+        made = wrap(self._out, self._shared())
         node = self._node if traces else self._history
         if node is not None:
             above.dropped("stopped", node, "detach", made)

@@ -130,6 +130,13 @@ def symbols_in(value: Any) -> list[Symbol]:
 
 
 @provide
+def joined(data: Any, values: Any) -> Any:
+    """An array; as a constant of the graph of symbols among values, in indices too, if any."""
+    graph = None if data.__class__ is Symbol else graph_of(*symbols_in(values))
+    return data if graph is None else graph.own(data)
+
+
+@provide
 def holds_symbols(gs: Any) -> bool:
     """Whether a cotangent or tangent (or one in a list of them) is a symbol."""
     if gs.__class__ is list:

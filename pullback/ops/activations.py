@@ -1,8 +1,9 @@
 """Activations and related functions: sigmoid, erf, softmax, logsumexp.
 
 Kinks: `relu` and `hard_…` have derivative 0 at theirs; `leaky_relu` and `elu` have at 0 the slope
-of their negative side. Where possible a rule reads `out` instead of `x`, because the next operation
-saves `out` anyway, so `x` can be freed.
+of their negative side. A rule reads `x` or `out` as PyTorch's does, so that what may be written in
+place there may be written here. `sigmoid` and `softmax` read `out`, because the next operation
+saves it anyway, so `x` can be freed.
 Infinite entries: `-inf` has weight 0 in a softmax. A slice that is all `-inf` has logsumexp `-inf`,
 and its weights (the gradient of logsumexp) are all 0, never NaN.
 """
@@ -15,7 +16,7 @@ from typing import Any
 from ..core.cotangent import is_complex
 from ..core.op import op
 from ..errors import ArgumentError
-from .exponential import exp, expm1
+from .exponential import exp
 from .selecting import where
 from .shaping import hidden_axes
 from .statistics import kept
@@ -94,8 +95,8 @@ def elu(xp: Any, x: Any, /, alpha: float = 1.0) -> Any:
 
 
 @elu.pullback("x")
-def pullback_elu(g: Any, out: Any, *, alpha: float) -> Any:
-    return where(out > 0, g, g * (out + alpha))
+def pullback_elu(g: Any, x: Any, *, alpha: float) -> Any:
+    return where(x > 0, g, (g * alpha) * exp(where(x > 0, 0.0, x)))
 
 
 @op(elementwise=True)
@@ -112,8 +113,8 @@ def hard_tanh(xp: Any, x: Any, /, low: float = -1.0, high: float = 1.0) -> Any:
 
 
 @hard_tanh.pullback("x")
-def pullback_hard_tanh(g: Any, out: Any, *, low: float, high: float) -> Any:
-    return gate(gate(g, out - low), high - out)
+def pullback_hard_tanh(g: Any, x: Any, *, low: float, high: float) -> Any:
+    return gate(gate(g, x - low), high - x)
 
 
 @op(elementwise=True)
@@ -128,8 +129,8 @@ def hard_sigmoid(xp: Any, x: Any, /) -> Any:
 
 
 @hard_sigmoid.pullback("x")
-def pullback_hard_sigmoid(g: Any, out: Any) -> Any:
-    return gate(gate(g, out), 1 - out) / 6
+def pullback_hard_sigmoid(g: Any, x: Any) -> Any:
+    return gate(gate(g, x + 3), 3 - x) / 6
 
 
 @op(elementwise=True)
@@ -155,7 +156,7 @@ def partial_sigmoid(out: Any) -> Any:
 def log_sigmoid(xp: Any, x: Any, /) -> Any:
     """log(sigmoid(x)) = min(x, 0) - log(1 + exp(-|x|)), without overflow.
 
-    pullback  g · (1 - exp(out))
+    pullback  g · sigmoid(-x)
 
     >>> import numpy as np
     >>> log_sigmoid(np.array([-1000.0, 1000.0]))
@@ -165,15 +166,15 @@ def log_sigmoid(xp: Any, x: Any, /) -> Any:
 
 
 @log_sigmoid.partial("x")
-def partial_log_sigmoid(out: Any) -> Any:
-    return -expm1(out)
+def partial_log_sigmoid(x: Any) -> Any:
+    return sigmoid(-x)
 
 
 @op(elementwise=True)
 def softplus(xp: Any, x: Any, /, beta: float = 1.0) -> Any:
     """log(1 + exp(beta · x)) / beta: a smooth relu, without overflow or threshold.
 
-    pullback  g · sigmoid(beta · x) = g · (1 - exp(-beta · out))
+    pullback  g · sigmoid(beta · x)
 
     Raises `ArgumentError` unless beta is positive.
 
@@ -188,8 +189,8 @@ def softplus(xp: Any, x: Any, /, beta: float = 1.0) -> Any:
 
 
 @softplus.partial("x")
-def partial_softplus(out: Any, *, beta: float) -> Any:
-    return -expm1(-beta * out)
+def partial_softplus(x: Any, *, beta: float) -> Any:
+    return sigmoid(x if beta == 1 else x * beta)
 
 
 @op(elementwise=True)

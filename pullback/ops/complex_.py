@@ -20,15 +20,18 @@ def _is_real(x: Any) -> bool:
     return dtype is not None and not is_complex_dtype(dtype)
 
 
-@op(name="real", elementwise=True)
+@op(name="real", elementwise=True, view=True)
 def _real(xp: Any, x: Any, /) -> Any:
-    """The real part of complex x, as a copy.
+    """The real part of complex x: a view, so that writing to it writes to x.
 
     >>> import pullback as pb
-    >>> pb.real(pb.tensor([1 + 2j])).data.base is None
-    True
+    >>> x = pb.tensor([1 + 2j])
+    >>> part = pb.real(x)
+    >>> part += 10
+    >>> x
+    Tensor([11.+2.j], dtype=complex128)
     """
-    return xp.asarray(xp.real(x), copy=True)
+    return xp.real(x)
 
 
 @_real.pullback("x")
@@ -46,15 +49,18 @@ def real(x: Any, /) -> Any:
     return x if _is_real(x) else _real(x)
 
 
-@op(name="imag", elementwise=True)
+@op(name="imag", elementwise=True, view=True)
 def _imag(xp: Any, x: Any, /) -> Any:
-    """The imaginary part of complex x, as a copy.
+    """The imaginary part of complex x: a view, so that writing to it writes to x.
 
     >>> import pullback as pb
-    >>> pb.imag(pb.tensor([1 + 2j])).data.base is None
-    True
+    >>> x = pb.tensor([1 + 2j])
+    >>> part = pb.imag(x)
+    >>> part += 10
+    >>> x
+    Tensor([1.+12.j], dtype=complex128)
     """
-    return xp.asarray(xp.imag(x), copy=True)
+    return xp.imag(x)
 
 
 @_imag.pullback("x")
@@ -139,3 +145,55 @@ def pullback_make_complex_imag(g: Any) -> Any:
 @make_complex.pushforward("imag")
 def pushforward_make_complex_imag(t: Any) -> Any:
     return OPS["multiply"](t, 1j)
+
+
+@op(view=True)
+def view_as_real(xp: Any, x: Any, /) -> Any:
+    """Complex entries as pairs of real numbers along a new last axis: a view.
+
+    >>> import numpy as np
+    >>> view_as_real(np.array([1 + 2j]))
+    array([[1., 2.]])
+    """
+    return xp.stack([xp.real(x), xp.imag(x)], axis=-1)
+
+
+@view_as_real.pullback("x")
+def pullback_view_as_real(g: Any) -> Any:
+    return make_complex(g[..., 0], -g[..., 1])
+
+
+@view_as_real.pushforward("x")
+def pushforward_view_as_real(t: Any) -> Any:
+    return view_as_real(t)
+
+
+@view_as_real.batching
+def batch_view_as_real(x: Any) -> Any:
+    return view_as_real(x)
+
+
+@op(view=True)
+def view_as_complex(xp: Any, x: Any, /) -> Any:
+    """Pairs of real numbers along the last axis as complex entries: a view.
+
+    >>> import numpy as np
+    >>> view_as_complex(np.array([[1.0, 2.0]]))
+    array([1.+2.j])
+    """
+    return make_complex(x[..., 0], x[..., 1])
+
+
+@view_as_complex.pullback("x")
+def pullback_view_as_complex(g: Any) -> Any:
+    return view_as_real(conj(g))
+
+
+@view_as_complex.pushforward("x")
+def pushforward_view_as_complex(t: Any) -> Any:
+    return view_as_complex(t)
+
+
+@view_as_complex.batching
+def batch_view_as_complex(x: Any) -> Any:
+    return view_as_complex(x)

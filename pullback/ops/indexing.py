@@ -16,7 +16,7 @@ from ..arrays.batched import Batched, counted, spread, tags_of, zeros_by
 from ..arrays.batched_index import count_of, index_tags, is_batched, opened, parts_of, plan
 from ..core import versions
 from ..core.cotangent import is_complex
-from ..core.inplace import check_examples, check_writable, overwrite, rewrite
+from ..core.inplace import check_examples, check_writable, entered, overwrite, rewrite
 from ..core.op import OPS, face_of, op
 from ..core.record import record
 from ..core.tensor import Tensor, is_inexact, raw, to_array
@@ -48,7 +48,7 @@ def _getitem(xp: Any, x: Any, /, index: Any) -> Any:
     try:
         read = readers.get(x.__class__)
         taken = x[index] if read is None else read(x, index)
-        if not taken.shape and x.shape and taken.__class__ is not x.__class__:
+        if not taken.shape and taken.__class__ is not x.__class__ and (x.shape or index == ()):
             # Also a view for a single entry, so that writing to it writes to `x`.
             taken = x[(*index, ...) if index.__class__ is tuple else (index, ...)]
     except IndexError as error:
@@ -328,7 +328,8 @@ def assign_at(target: Tensor, index: Any, value: Any) -> None:
     index = plain(index, keep=True)
     data = to_array(value, target._data)
     check_examples(target, "setitem", data, *parts_of(index))
-    target._data = written = _assign(target._data, index, data, "setitem")
+    held = entered(target, data, index)
+    target._data = written = _assign(held, index, data, "setitem")
     versions.written(written, "setitem")
     parents = (target._node, value._node if isinstance(value, Tensor) else None)
     node = None

@@ -25,7 +25,8 @@ def normalise(
 ) -> Any:
     """(x - mean) / √(variance + eps) along axes, or x / √(mean of x² + eps) if not centred.
 
-    pullback  (g - mean g - out · mean(g · out)) / √(…), without the term mean g if not centred
+    pullback  (g - mean g - out · mean(g · out)) / √(…), without the term mean g if not centred;
+              out is computed again, so that it may be written in place
 
     >>> import numpy as np
     >>> normalise(np.array([1.0, 3.0]), axes=(0,), eps=0.0)
@@ -40,7 +41,7 @@ def normalise(
 
 @normalise.pullback("x")
 def pullback_normalise(
-    g: Any, x: Any, out: Any, *, axes: tuple[int, ...], eps: float, centred: bool
+    g: Any, x: Any, *, axes: tuple[int, ...], eps: float, centred: bool
 ) -> Any:
     if 0 in x.shape:
         return g
@@ -48,14 +49,15 @@ def pullback_normalise(
         x = x - mean(x, axis=axes, keepdims=True)
         g = g - mean(g, axis=axes, keepdims=True)
     deviation = sqrt(mean(x * x, axis=axes, keepdims=True) + eps)
+    out = x / deviation
     return (g - out * mean(g * out, axis=axes, keepdims=True)) / deviation
 
 
 @normalise.pushforward("x")
 def pushforward_normalise(
-    t: Any, x: Any, out: Any, *, axes: tuple[int, ...], eps: float, centred: bool
+    t: Any, x: Any, *, axes: tuple[int, ...], eps: float, centred: bool
 ) -> Any:
-    return pullback_normalise(t, x, out, axes=axes, eps=eps, centred=centred)  # symmetric
+    return pullback_normalise(t, x, axes=axes, eps=eps, centred=centred)  # symmetric
 
 
 @normalise.batching

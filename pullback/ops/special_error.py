@@ -31,7 +31,8 @@ def erfinv(x: Any, /) -> Any:
 
 
 @erfinv.pullback("x")
-def pullback_erfinv(g: Any, out: Any) -> Any:
+def pullback_erfinv(g: Any, x: Any) -> Any:
+    out = erfinv(x)  # not saved, so that the result may be written in place
     return quotient(g * _HALF_ROOT_PI, exp(-out * out))
 
 

@@ -12,9 +12,15 @@ from typing import Any
 from ..arrays import adapters
 from ..arrays.batched import adapter_of, counted, zeros_by
 from ..arrays.symbol import Symbol
-from ..core.op import op
-from ..core.tensor import raw
+from ..core import versions
+from ..core.above import provide
+from ..core.inplace import immutable, register
+from ..core.node import Leaf, Node
+from ..core.op import OPS, op
+from ..core.record import record
+from ..core.tensor import Tensor, raw, wrap
 from ..kinds.shapes import UndecidedError, is_any, requested, shape_of, shapes
+from .complex_ import conj, imag, make_complex, real, view_as_complex, view_as_real
 from .indexing import getitem, scatter, set_at
 from .shaping import reshape, with_rank
 
@@ -106,7 +112,7 @@ def scatter_view(xp: Any, x: Any, /, *, steps: Any, shape: Any) -> Any:
     >>> scatter_view(np.array([2.0, 3.0]), steps=steps, shape=(3,))
     array([0., 2., 3.])
     """
-    if not any(step.name == "broadcast_to" for step, _ in steps):
+    if not any(step.name in ("broadcast_to", "lattice") for step, _ in steps):
         return _put(xp, zeros_by(tuple(shape), x), steps, x)
     flat = zeros_by((prod(shape),), x)
     adapter = adapters[flat.__class__]
@@ -171,3 +177,155 @@ def batch_put_view(x: Any, value: Any, *, steps: Any) -> Any:
         value = reshape(value, (value.shape[0], *value.shape[-rank:]))
     value = with_rank(value, rank + 1)
     return reshape(set_at(_flat(x), value, at), x.shape)
+
+
+# Parts of complex numbers -------------------------------------------------------------------
+# A part is no selection of entries, so that a chain with one is several operations.
+
+PARTS = frozenset(("real", "imag", "conj", "view_as_real", "view_as_complex"))
+
+
+def _before_part(steps: Any) -> int:
+    """How many of the first steps only select entries."""
+    return next((i for i, (step, _) in enumerate(steps) if step.name in PARTS), len(steps))
+
+
+def take_through(x: Any, steps: Any) -> Any:
+    """The view of x, a Tensor or a raw array, that steps give, parts of complex numbers among them.
+
+    >>> import numpy as np
+    >>> take_through(np.array([1 + 2j]), ((OPS["imag"].op, {}),))
+    array([2.])
+    """
+    while steps:
+        count = _before_part(steps)
+        x = take_view(x, steps=steps[:count]) if count else OPS[steps[0][0].name](x)
+        steps = steps[count or 1 :]
+    return x
+
+
+def put_through(x: Any, steps: Any, value: Any) -> Any:
+    """A copy of x in which the view that `take_through` gives is `value`.
+
+    >>> import numpy as np
+    >>> put_through(np.array([1 + 2j]), ((OPS["imag"].op, {}),), np.array([5.0]))
+    array([1.+5.j])
+    """
+    count = _before_part(steps)
+    if count == len(steps):
+        return put_view(x, value, steps=steps) if steps else value
+    if count:
+        inner = put_through(take_view(x, steps=steps[:count]), steps[count:], value)
+        return put_view(x, inner, steps=steps[:count])
+    name, rest = steps[0][0].name, steps[1:]
+    part = put_through(OPS[name](x), rest, value) if rest else value
+    if name == "real":
+        return make_complex(part, imag(x))
+    if name == "imag":
+        return make_complex(real(x), part)
+    if name == "conj":
+        return conj(part)
+    return view_as_complex(part) if name == "view_as_real" else view_as_real(part)
+
+
+# What a write does to those that share the memory ---------------------------------------------
+
+
+def _has_part(steps: Any) -> bool:
+    return _before_part(steps) < len(steps)
+
+
+@provide
+def owned(tensor: Tensor) -> Any:
+    """The array of a tensor, which views and detached tensors share.
+
+    Computed results without axes are NumPy's scalars, which have no memory to share. One becomes an
+    array here, when the first view of it is taken.
+    """
+    data = tensor._data
+    adapter = adapters[data.__class__]
+    if adapter.owner(data) is None and not immutable(data):
+        tensor._data = data = adapter.asarray(data)
+        if isinstance(tensor._node, Leaf):
+            tensor._node.data = data
+    return data
+
+
+@provide
+def carry(target: Tensor) -> None:
+    """Put what was written to a tensor into the arrays of those that it is a view of, or has.
+
+    See Note [views without shared memory].
+    """
+    source, steps = getattr(target, "_view_of", None) or (target, ())
+    moves = immutable(source._data) or immutable(target._data)
+    if moves and steps:
+        source._data = put_through(source._data, steps, target._data)
+    elif _is_copied(steps):
+        _copy_over(source._data, put_through(source._data, steps, target._data))
+    for reference in getattr(source, "_views", ()):
+        view = reference()
+        if view is None:
+            continue
+        if moves:
+            view._data = take_through(source._data, view._view_of[1])
+        elif view is not target and _is_copied(view._view_of[1]):
+            _copy_over(view._data, take_through(source._data, view._view_of[1]))
+    if moves and isinstance(source._node, Leaf):
+        source._node.renew(source._data)
+
+
+class Copies(list[Any]):
+    """The views of a tensor, some of which do not share its memory: a write is carried over."""
+
+
+def conjugate_view(x: Tensor) -> Tensor:
+    """The complex conjugate of a complex tensor, as a view that does not share its memory.
+
+    >>> import pullback as pb
+    >>> x = pb.tensor([1 + 2j])
+    >>> y = conjugate_view(x)
+    >>> y += 1j
+    >>> x
+    Tensor([1.+1.j], dtype=complex128)
+    """
+    out: Tensor = conj(x)
+    if out is not x:
+        register(out, x, OPS["conj"].op, {})
+        source = out._view_of[0]
+        source._views = Copies(source._views)
+    return out
+
+
+def _is_copied(steps: Any) -> bool:
+    return any(step.name == "conj" for step, _ in steps)
+
+
+def _copy_over(data: Any, value: Any) -> None:
+    adapters[data.__class__].write(data, value)
+    versions.written(data, "conj")
+
+
+@provide
+def put_node(source: Tensor, steps: Any, target: Tensor, node: Node | None) -> Node | None:
+    """The node of a base after a view of it was written, which now has the history `node`."""
+    if _has_part(steps):
+        held = wrap(source._out, source._data, source._node)
+        found: Node | None = put_through(held, steps, wrap(target._out, target._data, node))._node
+        return found
+    return record(
+        put_view.op, (source._node, node), (source._data, target._data), source._data,
+        {"steps": steps},
+    )
+
+
+@provide
+def take_node(source: Tensor, steps: Any, view: Tensor) -> Node | None:
+    """The node of a view taken anew from its base."""
+    if source._node is None:
+        return None
+    if _has_part(steps):
+        held = wrap(source._out, source._data, source._node)
+        found: Node | None = take_through(held, steps)._node
+        return found
+    return record(take_view.op, (source._node,), (source._data,), view._data, {"steps": steps})

@@ -10,7 +10,7 @@ import numpy
 
 from .. import ops
 from .. import random as core_random
-from ..arrays import adapters
+from ..arrays import adapters, is_array
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import raw, to_array, wrap
@@ -60,7 +60,27 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     return found if dtype is None else dtypes.cast(found, numpy.dtype(dtype))
 
 
-asarray = as_tensor
+@guarded
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Any:
+    """A tensor that shares memory with an array or tensor, unless `copy`.
+
+    copy  True: always copy; False: raise an error if a copy is needed; None: share if possible
+    """
+    found = as_tensor(obj, dtype)
+    given = obj if isinstance(obj, CoreTensor) else None
+    if copy and (given is not None or is_array(obj)):
+        found = ops.identity(found)
+    elif copy is False and found is not given and not (
+        is_array(obj) and numpy.shares_memory(numpy.asarray(obj), numpy.asarray(found._data))
+    ):
+        raise as_runtime(ArgumentError(
+            "argument `copy` of `asarray`", "values that can be shared",
+            f"a {type(obj).__name__} that must be copied", "leave out copy=False",
+        ))
+    return found.requires_grad_() if requires_grad else found
 
 
 def from_numpy(ndarray: Any) -> Any:

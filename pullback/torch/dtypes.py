@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from ..arrays import is_array
+from ..arrays import adapters, is_array
 from ..arrays.inexact import kind_of
 from ..arrays.numpy_ import narrow as _narrow
 from ..core.op import OPS
@@ -221,7 +221,7 @@ def promoted(*values: Any, inexact: Any = False) -> tuple[Any, ...]:
 def _as(value: Any, dtype: Any) -> Any:
     if isinstance(value, CoreTensor):
         return cast(value, dtype)
-    return value.astype(dtype, copy=False) if is_array(value) else value
+    return adapters[value.__class__].asarray(value, dtype) if is_array(value) else value
 
 
 def floating(x: Any) -> Any:

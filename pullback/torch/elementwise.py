@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import ops
 from ..errors import ArgumentError, ArgumentTypeError
+from ..ops.views import conjugate_view
 from .dtypes import cast, dtype_of, float32, floating, promoted
 from .errors import as_runtime, guarded, written
 from .scalars import of_scalars
@@ -32,9 +33,9 @@ _PLAIN = {
     "abs": "abs", "absolute": "abs", "neg": "negative", "negative": "negative", "sign": "sign",
     "sgn": "sign", "square": "square", "ceil": "ceil", "floor": "floor",
     "trunc": "trunc", "fix": "trunc", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
-    "logical_not": "logical_not", "bitwise_not": "bitwise_invert", "relu": "relu", "conj": "conj",
+    "logical_not": "logical_not", "bitwise_not": "bitwise_invert", "relu": "relu",
     "real": "real", "imag": "imag", "signbit": "signbit", "clone": "identity",
-    "positive": "positive", "conj_physical": "conj",
+    "conj_physical": "conj",
 }
 
 _BINARY = {
@@ -54,9 +55,9 @@ _INEXACT = ("atan2", "arctan2", "copysign")
 
 __all__ = [
     *_FLOATING, *_PLAIN, *_BINARY, "add", "addcdiv", "addcmul", "allclose", "angle", "clamp",
-    "clamp_max", "clamp_min", "clip", "div", "divide", "equal", "isclose", "lerp", "log_softmax",
-    "logsumexp", "masked_fill", "mul", "multiply", "pow", "round", "softmax", "sub", "subtract",
-    "true_divide", "where",
+    "clamp_max", "clamp_min", "clip", "conj", "div", "divide", "equal", "isclose", "lerp",
+    "log_softmax", "logsumexp", "masked_fill", "mul", "multiply", "positive", "pow", "round",
+    "softmax", "sub", "subtract", "true_divide", "where",
 ]
 
 
@@ -152,6 +153,16 @@ def div(
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """input ** exponent; either may be a number."""
     return input**exponent if out is None else written(out, input**exponent)
+
+
+def conj(input: Any) -> Any:
+    """The complex conjugate: a view; real tensors are unchanged."""
+    return conjugate_view(input)
+
+
+def positive(input: Any) -> Any:
+    """The tensor itself."""
+    return input
 
 
 multiply, subtract, divide, true_divide = mul, sub, div, div

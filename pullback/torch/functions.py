@@ -17,6 +17,8 @@ from .. import special as _special
 from ..arrays.inexact import kind_of
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
+from ..ops.complex_ import view_as_complex as _view_as_complex
+from ..ops.complex_ import view_as_real as _view_as_real
 from .dtypes import cast, complex128, finfo, float64, floating, promoted
 from .elementwise import clamp
 from .errors import as_runtime, guarded
@@ -274,23 +276,15 @@ def polar(abs: Any, angle: Any) -> Any:
 
 @guarded
 def view_as_real(input: Any) -> Any:
-    """Complex entries as real pairs along a last axis; a read-only copy."""
-    return sealed(ops.stack([ops.real(input), ops.imag(input)], axis=-1))
+    """Complex entries as real pairs along a last axis: a view."""
+    return _view_as_real(input)
 
 
 @guarded
 def view_as_complex(input: Any) -> Any:
-    """Real pairs along the last axis as complex entries; a read-only copy."""
+    """Real pairs along the last axis as complex entries: a view."""
     if not input.shape or input.shape[-1] != 2:
         raise as_runtime(ArgumentError(
             "`view_as_complex`", "a last axis of length 2", f"shape {tuple(input.shape)}"
         ))
-    return sealed(ops.make_complex(input[..., 0], input[..., 1]))
-
-
-def sealed(out: Any) -> Any:
-    """Mark a result read-only: PyTorch returns a view, but here it is a copy."""
-    if isinstance(out._data, numpy.ndarray):
-        out._data.flags.writeable = False
-    return out
-
+    return _view_as_complex(input)

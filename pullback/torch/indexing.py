@@ -9,6 +9,8 @@ import numpy
 from .. import ops
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..ops.strides import lattice
+from ..ops.subscripts import parse
 from .creation import full_like
 from .errors import guarded, written
 from .reductions import ValuesIndices
@@ -283,7 +285,23 @@ def einsum(equation: str, *operands: Any) -> Any:
     """
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
-    return ops.einsum(equation.replace(" ", ""), *operands)
+    equation = equation.replace(" ", "")
+    found = _rearranged(equation, operands[0]) if len(operands) == 1 else None
+    return ops.einsum(equation, *operands) if found is None else found
+
+
+def _rearranged(equation: str, x: Any) -> Any:
+    """The view that `einsum` gives of one operand of which nothing is summed; else None."""
+    term, _, out = parse(equation, (tuple(x.shape),)).partition("->")
+    if set(term) != set(out):
+        return None
+    start = (0,) * len(term)
+    steps = tuple([tuple([int(a == letter) for a in term]) for letter in out])
+    if not term:
+        return ops.reshape(x, ())
+    return lattice(
+        x, shape=tuple([x.shape[term.index(letter)] for letter in out]), start=start, steps=steps
+    )
 
 
 @guarded

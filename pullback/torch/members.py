@@ -81,6 +81,12 @@ def _itself(self: Any, *how: Any, **more: Any) -> Any:
     return self
 
 
+def _resolved(self: Any) -> Any:
+    """A copy of a tensor that `conj` made, which is a view; else the tensor itself."""
+    steps = (getattr(self, "_view_of", None) or (None, ()))[1]
+    return ops.identity(self) if sum(op.name == "conj" for op, _ in steps) % 2 else self
+
+
 # Kinds ----------------------------------------------------------------------------------------
 
 
@@ -120,6 +126,8 @@ def _cuda(self: Any, *how: Any, **more: Any) -> Any:
 def _sum_to_size(self: Any, *size: Any) -> Any:
     """Sums over axes to a shape that broadcasts to the tensor's own."""
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    if shape and shape == tuple(self.shape):
+        return ops.reshape(self, shape)
     extra = len(self.shape) - len(shape)
     stretched = [extra + i for i, n in enumerate(shape) if n == 1 and self.shape[extra + i] != 1]
     out = ops.sum(self, axis=(*range(extra), *stretched), keepdims=True)
@@ -235,7 +243,7 @@ def bind() -> None:
     bound: Any = Tensor
     for name, function in {
         "stride": _stride, "storage_offset": _storage_offset, "is_set_to": _is_set_to,
-        "untyped_storage": _untyped_storage, "_is_view": _is_view, "resolve_conj": _itself,
+        "untyped_storage": _untyped_storage, "_is_view": _is_view, "resolve_conj": _resolved,
         "resolve_neg": _itself, "share_memory_": _itself, "pin_memory": _itself, "is_conj": _no,
         "is_neg": _no, "is_pinned": _no, "is_shared": _no, "is_inference": _no,
         "is_signed": _is_signed, "is_same_size": _is_same_size, "is_nonzero": _is_nonzero,

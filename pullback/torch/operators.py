@@ -11,9 +11,9 @@ from typing import Any
 
 from ..core.op import OPS
 from ..core.tensor import Tensor as CoreTensor
-from ..core.tensor import raw, wrap
+from ..core.tensor import raw, to_array, wrap
 from ..errors import DtypeError
-from ..ops.indexing import assign_at
+from ..ops.indexing import assign_at, getitem
 from ..ops.operators import _inplace
 from .dtypes import float32, float64, promoted
 from .errors import as_runtime, guarded
@@ -83,6 +83,11 @@ def _power(self: Any, exponent: Any, /) -> Any:
         raise as_runtime(error, "pow") from None
 
 
+def _itself(self: Any, /) -> Any:
+    """+x, the tensor itself."""
+    return self
+
+
 def _product(self: Any, other: Any, /) -> Any:
     """Matrix product of tensors of one dtype; accepts arrays."""
     theirs = getattr(raw(other), "dtype", None)
@@ -124,6 +129,7 @@ def _bind() -> None:
     put("rtruediv", _reflected(OPS["divide"], "divide", inexact=True))
     put("pow", _power)
     put("rpow", _reflected(OPS["pow"], "pow"))
+    put("pos", _itself)
     put("matmul", _product)
     for name, operation in _WHOLE.items():
         put(name, _forward(OPS[operation], operation))
@@ -133,11 +139,74 @@ def _bind() -> None:
     for name in _IN_PLACE:
         put("i" + name, guarded(_inplace("i" + name, getattr(Tensor, f"__{name}__")), "i" + name))
     put("setitem", guarded(_assign, "setitem"))
+    put("getitem", _taken)
+
+
+# Indexing -------------------------------------------------------------------------------------
+
+_BASIC = {int, slice, type(None), type(...)}
+
+
+def _taken(self: Any, index: Any, /) -> Any:
+    """x[index]; an integer beside lists takes a slice first, before the lists are looked at.
+
+    So the axes of the lists stand where the lists are, where NumPy puts them in front.
+    """
+    if index.__class__ is tuple and not _BASIC.issuperset(map(type, index)):
+        first, rest = _in_turn(index)
+        if rest is not None:
+            return getitem(getitem(self, first), rest)
+    return getitem(self, index)
 
 
 def _assign(self: Any, index: Any, value: Any, /) -> None:
     """x[index] = value, in place."""
+    if index.__class__ is tuple and not _BASIC.issuperset(map(type, index)):
+        first, rest = _in_turn(index)
+        if rest is not None:
+            self, index = getitem(self, first), rest
     assign_at(self, index, value)
+
+
+def _in_turn(index: tuple[Any, ...]) -> tuple[Any, Any]:
+    """An index of integers and arrays as two: integers and slices, then arrays; else None second.
+
+    >>> _in_turn((0, slice(None), [0, 1]))
+    ((0, slice(None, None, None), slice(None, None, None)), (slice(None, None, None), [0, 1]))
+    """
+    several = [part for part in index if isinstance(part, (list, tuple)) or _rank(part)]
+    if not several or len(several) == len(index) or any(_is_flag(part) for part in index):
+        return index, None
+    first: list[Any] = []
+    rest: list[Any] = []
+    for part in index:
+        if isinstance(part, (list, tuple)) or _rank(part):
+            first += [slice(None)] * _axes_of(part)
+            rest.append(part)
+        else:
+            first.append(part)
+            if part is None or isinstance(part, slice):
+                rest.append(slice(None))
+            elif part is Ellipsis:
+                rest.append(part)
+    return tuple(first), tuple(rest)
+
+
+def _rank(part: Any) -> int:
+    """The number of axes of an array or Tensor; 0 for anything else."""
+    return len(getattr(part, "shape", ()))
+
+
+def _is_flag(part: Any) -> bool:
+    """Whether a part is True or False, which adds an axis."""
+    return isinstance(part, bool) or (not _rank(part) and "bool" in str(getattr(part, "dtype", "")))
+
+
+def _axes_of(part: Any) -> int:
+    """How many axes an array takes: a mask, all of its own."""
+    if isinstance(part, (list, tuple)):
+        part = to_array(part)
+    return _rank(part) if "bool" in str(part.dtype) else 1
 
 
 _bind()

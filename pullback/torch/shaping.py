@@ -14,6 +14,7 @@ from ..errors import ArgumentError, ShapeError
 from .dtypes import adapts, cast, promote_types
 from .errors import as_runtime, guarded
 from .scalars import of_scalars
+from .sharing import copies, is_contiguous
 from .tensor import Size, tensor_of
 
 __all__ = [
@@ -204,7 +205,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
 @guarded
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """Broadcasts tensors to their common shape."""
-    return ops.broadcast_arrays(*tensors)
+    shape = broadcast_shapes(*[tuple(x.shape) for x in tensors])
+    return tuple([expand(x, shape) for x in tensors])
 
 
 @guarded
@@ -218,8 +220,8 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 
 def ravel(input: Any) -> Any:
-    """Flattens all axes."""
-    return flatten(input)
+    """Flattens all axes: a view of a contiguous tensor, a copy of another one."""
+    return flatten(contiguous(input))
 
 
 @guarded
@@ -268,9 +270,7 @@ def repeat_interleave(
 @guarded
 def contiguous(input: Any) -> Any:
     """The tensor itself if its memory is contiguous (row-major), else a contiguous copy."""
-    if numpy.asarray(input._data).flags.c_contiguous:
-        return input
-    return ops.reshape(ops.reshape(input, (-1,)), tuple(input.shape))
+    return input if is_contiguous(input._data) else ops.reshape(input, input.shape, copy=True)
 
 
 def _alike(tensors: Any) -> list[Any]:
@@ -336,9 +336,10 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
 
 
 @guarded
+@copies
 @_or_named("dims")
 def flip(input: Any, *dims: Any) -> Any:
-    """Reverses the entries along the given axes."""
+    """Reverses the entries along the given axes; a copy."""
     return ops.flip(input, axis=lengths(dims))
 
 
@@ -391,4 +392,14 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     """Coordinate grids, one tensor per axis."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
-    return ops.meshgrid(*given, indexing=indexing)
+    if indexing not in ("ij", "xy"):
+        raise ArgumentError("argument `indexing` of `meshgrid`", "'ij' or 'xy'", repr(indexing))
+    rank = len(given)
+    places = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
+    shape = [0] * rank
+    for x, place in zip(given, places, strict=True):
+        shape[place] = prod(x.shape)
+    return tuple([
+        expand(ops.reshape(x, [-1 if i == place else 1 for i in range(rank)]), shape)
+        for x, place in zip(given, places, strict=True)
+    ])

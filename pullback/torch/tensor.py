@@ -14,6 +14,7 @@ from ..arrays.inexact import kind_of
 from ..autograd import backward
 from ..core.node import Leaf, notes
 from ..core.node_hooks import added
+from ..core.op import OPS
 from ..core.state import state
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import inexact_dtypes, to_array, wrap
@@ -79,7 +80,7 @@ class Tensor(CoreTensor):
     tensor([2., 4.])
     """
 
-    __slots__ = ()
+    __slots__ = ("__dict__",)
     _out: ClassVar[type[CoreTensor]]
 
     def __init__(self, *data: Any, requires_grad: bool = False) -> None:
@@ -203,6 +204,7 @@ class Tensor(CoreTensor):
                 "numpy() of a tensor that requires grad", "a detached tensor",
                 "a tensor whose gradient would be lost", "use x.detach().numpy()",
             ))
+        self._shared()
         return self._leave(".numpy()")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -331,21 +333,28 @@ class Tensor(CoreTensor):
     register_hook = guarded(CoreTensor.register_hook)
     retain_grad = guarded(CoreTensor.retain_grad)
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, **how: Any) -> Any:
+    def to(
+        self, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, **how: Any
+    ) -> Any:
         """Converts to a dtype, given directly or by a tensor; returns itself if it already has it.
+
+        copy  return a copy in any case
 
         >>> import pullback.torch as torch
         >>> torch.ones(2).to(torch.float64).dtype
         dtype('float64')
         """
+        flags = [given for given in args if isinstance(given, bool)]  # non_blocking, copy
         for given in args:
             if isinstance(given, CoreTensor):
                 dtype = given.dtype
-            elif given != "cpu" and not isinstance(given, bool):
+            elif given is not None and given != "cpu" and not isinstance(given, bool):
                 dtype = numpy.dtype(given)
         if device not in (None, "cpu"):
             raise as_runtime(ArgumentError("to() of a tensor", "the device cpu", repr(device)))
-        return self if dtype is None else dtypes.cast(self, numpy.dtype(dtype))
+        found = self if dtype is None else dtypes.cast(self, numpy.dtype(dtype))
+        copy = copy or (len(flags) > 1 and flags[1])
+        return OPS["identity"](found) if copy and found is self else found
 
     def type(self, dtype: Any = None) -> Any:
         """The name of the dtype; or, given a dtype, the converted tensor."""

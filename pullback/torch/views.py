@@ -1,7 +1,6 @@
 """More views, splits, and copies with a part replaced; also tensor methods.
 
-If PyTorch returns a view that NumPy's memory layout does not allow, the result is a read-only
-copy: a write that would not reach the base raises an error.
+A view is a view here where PyTorch has one; one that contains an entry twice is read-only.
 """
 
 from __future__ import annotations
@@ -14,11 +13,13 @@ import numpy
 from .. import ops
 from ..core.tensor import wrap
 from ..errors import ArgumentError, ShapeError
-from ..ops.matrices import diagonal as _diagonal
+from ..ops.strides import lattice
+from ..ops.views import conjugate_view
 from ..protocols.shapes import rot90_of
 from .errors import as_runtime, guarded
-from .functions import sealed
 from .shaping import diag, narrow, split, transpose
+from .sharing import copies, is_contiguous, shares
+from .storage import offset_of, steps_of
 from .tensor import Tensor
 
 __all__ = [
@@ -41,7 +42,7 @@ def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> Any:
 @guarded
 def adjoint(input: Any) -> Any:
     """The conjugate transpose of each matrix."""
-    return ops.conj(ops.matrix_transpose(input))
+    return conjugate_view(ops.matrix_transpose(input))
 
 
 @guarded
@@ -56,30 +57,30 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     tensor([[1., 0.],
             [0., 1.]])
     """
-    rank = len(input.shape)
-    moved = input if (dim1 % rank, dim2 % rank) == (rank - 2, rank - 1) else ops.moveaxis(
-        input, (dim1, dim2), (-2, -1)
+    shape = tuple(input.shape)
+    dim1, dim2 = dim1 % len(shape), dim2 % len(shape)
+    down, right = max(0, -offset), max(0, offset)
+    length = max(0, min(shape[dim1] - down, shape[dim2] - right))
+    start = [0] * len(shape)
+    if length:
+        start[dim1], start[dim2] = down, right
+    others = [axis for axis in range(len(shape)) if axis not in (dim1, dim2)]
+    return lattice(
+        input, shape=(*[shape[axis] for axis in others], length), start=tuple(start),
+        steps=(*[_along(len(shape), axis) for axis in others], _along(len(shape), dim1, dim2)),
     )
-    if not _rows(moved) and _rows(ops.matrix_transpose(moved)):
-        moved, offset = ops.matrix_transpose(moved), -offset
-    out = _diagonal(moved, offset=offset)
-    shares = numpy.shares_memory(out._data, input._data) if _plain(out, input) else True
-    return out if shares or not out.numel() else sealed(out)
 
 
-def _plain(*tensors: Any) -> bool:
-    return all(isinstance(t._data, numpy.ndarray) for t in tensors)
-
-
-def _rows(x: Any) -> bool:
-    return not _plain(x) or x._data.flags.c_contiguous
+def _along(rank: int, *axes: int, by: int = 1) -> tuple[int, ...]:
+    """A step along some axes."""
+    return tuple([by if axis in axes else 0 for axis in range(rank)])
 
 
 @guarded
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """Sliding windows of `size` entries along an axis, `step` entries apart, as a new last axis.
 
-    Read-only, because windows overlap.
+    A view; read-only where windows overlap.
 
     >>> import pullback.torch as torch
     >>> torch.arange(4).unfold(0, 2, 1)
@@ -89,32 +90,51 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """
     if not input.shape:
         return unfold(ops.reshape(input, (1,)), dimension, size, step)[0]
-    length = input.shape[dimension]
-    if not 0 <= size <= length or step < 1:
+    shape = tuple(input.shape)
+    axis = dimension % len(shape)
+    if not 0 <= size <= shape[axis] or step < 1:
         raise as_runtime(ArgumentError(
-            "`unfold`", f"a size up to {length} and a step > 0", f"{size} and {step}"
+            "`unfold`", f"a size up to {shape[axis]} and a step > 0", f"{size} and {step}"
         ))
-    axis = dimension % len(input.shape)
-    starts = numpy.arange(0, length - size + 1, step)
-    windows = ops.getitem(input, (slice(None),) * axis + (starts[:, None] + numpy.arange(size),))
-    return sealed(ops.moveaxis(windows, axis + 1, -1))
+    rank = len(shape)
+    count = (shape[axis] - size) // step + 1
+    return lattice(
+        input, shape=(*shape[:axis], count, *shape[axis + 1 :], size), start=(0,) * rank,
+        steps=(
+            *[_along(rank, a, by=step if a == axis else 1) for a in range(rank)],
+            _along(rank, axis),
+        ),
+    )
 
 
 @guarded
 def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """A view with given strides of a contiguous tensor's entries.
+    """A view of the tensor's storage with given strides; read-only where entries are repeated.
 
-    Read-only, because entries may be repeated. The memory starts at the tensor's own first
-    entry, not at that of its base.
+    >>> import pullback.torch as torch
+    >>> torch.arange(6).as_strided((2, 2), (1, 2))
+    tensor([[0, 2],
+            [1, 3]])
     """
-    places = numpy.full((), storage_offset or 0)
-    for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
-        along = (numpy.arange(n) * step).reshape((-1,) + (1,) * (len(size) - axis - 1))
-        places = places + along
-    flat = ops.reshape(input, (-1,))
-    if places.size and places.max() >= flat.shape[0]:
-        raise ShapeError("`as_strided`", f"positions below {flat.shape[0]}", f"{places.max()}")
-    return sealed(ops.getitem(flat, places))
+    base, first = input, storage_offset
+    if isinstance(input._data, numpy.ndarray):
+        base = (getattr(input, "_view_of", None) or (input,))[0]
+        base = base if base.dtype == input.dtype and shares(base.detach(), input) else input
+        if not is_contiguous(base._data) or offset_of(base._data):
+            raise as_runtime(ArgumentError(
+                "`as_strided`", "a contiguous tensor, or a view of one",
+                f"strides {steps_of(base._data)} and offset {offset_of(base._data)}",
+                "call x.contiguous() first",
+            ))
+        first = offset_of(input._data) if first is None else first
+    first = first or 0
+    flat = ops.reshape(base, (-1,))
+    last = first + sum((n - 1) * by for n, by in zip(size, stride, strict=True))
+    if all(size) and not 0 <= last < flat.shape[0]:
+        raise ShapeError("`as_strided`", f"positions below {flat.shape[0]}", f"{last}")
+    return lattice(
+        flat, shape=tuple(size), start=(first,), steps=tuple([(by,) for by in stride])
+    )
 
 
 def _atleast(tensors: Any, of: Any) -> Any:
@@ -189,25 +209,28 @@ def dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
 
 def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
     """A copy of a range of entries along an axis."""
-    return ops.identity(narrow(input, dim, start, length)).clone()
+    return ops.identity(narrow(input, dim, start, length))
 
 
 @guarded
+@copies
 def fliplr(input: Any) -> Any:
     """Reverses the second axis."""
     return ops.flip(input, axis=1)
 
 
 @guarded
+@copies
 def flipud(input: Any) -> Any:
     """Reverses the first axis."""
     return ops.flip(input, axis=0)
 
 
 @guarded
+@copies
 def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     """Rotates by k · 90°, from the first of two axes towards the second."""
-    return rot90_of(input, k, dims) if k % 4 else input.clone()
+    return rot90_of(input, k, dims)
 
 
 # Copies with a part replaced ------------------------------------------------------------------

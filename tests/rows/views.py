@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.op import OPS
+from pullback.ops.strides import lattice
 from tests.table import Row, real
 
 GETITEM, BROADCAST, PERMUTE, RESHAPE = (
@@ -66,7 +67,29 @@ def rows_of(label: str, shape: tuple[int, ...], steps: Any) -> list[Row]:
     ]
 
 
+LATTICES: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], Any]] = {
+    "diagonal": ((3, 4), (3,), (0, 1), ((1, 1),)),
+    "windows": ((5, 2), (2, 2, 3), (0, 0), ((2, 0), (0, 1), (1, 0))),
+    "apart, backwards": ((6,), (2, 2), (5,), ((-3,), (-1,))),
+    "nothing": ((3,), (0, 2), (0,), ((1,), (1,))),
+}
+"""label -> shape of x, shape of the result, start, steps."""
+
+
+def lattice_row(label: str, size: Any, shape: Any, start: Any, steps: Any) -> Row:
+    def picked(x: np.ndarray) -> np.ndarray:
+        out = np.zeros(shape, x.dtype)
+        for at in np.ndindex(shape):
+            place = np.array(start) + sum(i * np.array(s) for i, s in zip(at, steps, strict=True))
+            out[at] = x[tuple(place)]
+        return out
+
+    return Row("lattice", lambda x: lattice(x, shape=shape, start=start, steps=steps), picked,
+               (real(*size),), label, complex=True)
+
+
 ROWS = [
+    *[lattice_row(label, *how) for label, how in LATTICES.items()],
     *[row for label, (shape, steps) in CHAINS.items() for row in rows_of(label, shape, steps)],
     Row("take_view", lambda x: OPS["take_view"](x, steps=STRETCHED),
         lambda x: region(x, STRETCHED), (real(4),), "stretched", complex=True),

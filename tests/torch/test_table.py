@@ -206,7 +206,7 @@ KINKS = {
     "abs": lambda t, x: x.abs(),
     "clamp": lambda t, x: x.clamp(0, 1),
     "leaky_relu": lambda t, x: t.nn.functional.leaky_relu(x),
-    "elu": lambda t, x: t.nn.functional.elu(x),
+    "elu": lambda t, x: t.nn.functional.elu(x.clamp(min=0), alpha=2.0),  # at 1 there is no kink
     "hardtanh": lambda t, x: t.nn.functional.hardtanh(x),
     "relu6": lambda t, x: t.nn.functional.relu6(x),
     "sign": lambda t, x: x.sign(),

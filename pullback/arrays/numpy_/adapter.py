@@ -195,8 +195,12 @@ class NumPy:
         """The array at the end of the chain of bases."""
         if not isinstance(array, numpy.ndarray):
             return None
-        while isinstance(array.base, numpy.ndarray):
-            array = array.base
+        while (base := array.base) is not None:
+            if not isinstance(base, numpy.ndarray):
+                base = getattr(base, "base", None)  # what stands behind a view by strides
+                if not isinstance(base, numpy.ndarray):
+                    break
+            array = base
         return array
 
     def asarray(self, value: Any, dtype: Any = None, like: Any = None) -> Any:
@@ -251,9 +255,10 @@ class NumPy:
     def lock(self, array: Any) -> list[Any]:
         """The arrays to make read-only so that no one can write to this array's memory."""
         chain = []
-        while isinstance(array, numpy.ndarray):
-            chain.append(array)
-            array = array.base
+        while array is not None:
+            if isinstance(array, numpy.ndarray):
+                chain.append(array)
+            array = getattr(array, "base", None)
         return chain
 
     def write(self, array: Any, value: Any) -> Any:

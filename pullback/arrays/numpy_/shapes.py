@@ -110,10 +110,41 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
         return numpy.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
 
 
+def lattice(x: Any, *, shape: Any, start: Any, steps: Any) -> Any:
+    """A view by strides; read-only if an entry stands in it more than once."""
+    if not all(shape):
+        return x.reshape(-1)[:0].reshape(shape)
+    corner = x[(*[slice(first, first + 1) for first in start],)]
+    strides = [sum(s * by for s, by in zip(step, x.strides, strict=True)) for step in steps]
+    view = numpy.lib.stride_tricks.as_strided(corner, shape, strides)
+    extent = 0
+    for stride, length in sorted((abs(s), n) for s, n in zip(strides, shape, strict=True) if n > 1):
+        if stride <= extent:
+            view.flags.writeable = False  # it may repeat entries
+            break
+        extent += stride * (length - 1)
+    return view
+
+
+def view_as_real(x: Any) -> Any:
+    """A view with a last axis of the two parts."""
+    real = numpy.float32 if x.dtype == numpy.complex64 else numpy.float64
+    return x[..., None].view(real)
+
+
+def view_as_complex(x: Any) -> Any:
+    """A view, if the last axis is contiguous; else a copy."""
+    kind = numpy.complex64 if x.dtype == numpy.float32 else numpy.complex128
+    if x.strides[-1] != x.itemsize:
+        x = numpy.ascontiguousarray(x)
+    return x.view(kind)[..., 0]
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "sum": total, "prod": product, "max": largest, "min": smallest, "mean": mean,
     "broadcast_to": broadcast_to, "reshape": reshape, "expand_dims": expand_dims,
     "permute_dims": permute_dims, "squeeze": squeeze, "astype": astype,
     "zeros_like": zeros_like, "ones_like": ones_like,
-    "vector_norm": vector_norm,
+    "vector_norm": vector_norm, "lattice": lattice,
+    "view_as_real": view_as_real, "view_as_complex": view_as_complex,
 }

@@ -262,7 +262,17 @@ def unique_all(x: Any) -> Any:
     )
 
 
+def lattice(x: Any, *, shape: Any, start: Any, steps: Any) -> Any:
+    """A view by strides."""
+    by = x.stride()
+    strides = [sum(s * b for s, b in zip(step, by, strict=True)) for step in steps]
+    offset = x.storage_offset() + sum(f * b for f, b in zip(start, by, strict=True))
+    return x.as_strided(shape, strides, offset)
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
+    "lattice": lattice, "view_as_real": torch.view_as_real,
+    "view_as_complex": torch.view_as_complex,
     **{f.__name__: f for f in (
         argsort, broadcast_to, concat, einsum, expand_dims, flip, log_softmax, logsumexp, mean,
         pad, permute_dims, repeat, reshape, roll, searchsorted, softmax, sort, squeeze, stack,
