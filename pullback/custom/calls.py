@@ -58,6 +58,10 @@ class HandWritten(CustomOp, ABC):
         call = Call(self._positional(args, keywords), self._nondiff, self)
         if state().differentiates(call.nodes):
             return self._recorded(call)
+        return self._unrecorded(call)
+
+    def _unrecorded(self, call: Call) -> Any:
+        """The value of a call that is not differentiated."""
         out, guard = closed(self.subject, self.function, call.values(), call.own())
         values, rebuild = outputs(out, call, guard)
         return rebuild([wrap(v._out, v._data) for v in values])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ..arrays import SCALARS, is_array
@@ -11,6 +12,7 @@ from ..core.custom_op import custom_node
 from ..core.node import FREED, Node
 from ..core.op import OPS
 from ..core.record import attach, freed
+from ..core.state import Scoped, State
 from ..core.tensor import Tensor
 from ..core.vmaps import enter, leave, running
 from ..errors import ArgumentError, RuleError, RuleTypeError
@@ -27,6 +29,9 @@ from .calls import (
 )
 from .capture_guard import closed
 from .rule import accumulate_checked, enter_rule, outputs_of, rule_name
+
+_running: Scoped[Mapping[Any, State]] = Scoped("running fwd", MappingProxyType({}))
+"""For each function whose `fwd` runs without being recorded, the state that it started in."""
 
 
 class Residuals:
@@ -90,12 +95,40 @@ class CustomVjp(HandWritten):
                 self.subject, "its rules, as a derivative is wanted", "none",
                 f"call {self.name}.defvjp(fwd, bwd)",
             )
+        if self._is_of_own_fwd(call):
+            return self._unrecorded(call)
         kept = Residuals(call)
         with kept.draws.record():
-            values, kept.rebuild, residuals = self._run(call)
+            values, kept.rebuild, residuals = (
+                self._run(call) if all(n is None for n in call.own()) else self._run_in_graph(call)
+            )
         kept.values = plain_tree(residuals)
         node = custom_node(self, tuple(call.nodes), kept, call.cls)
         return kept.rebuild(attach(node, values, call.linked(), single=len(values) == 1))
+
+    def _run_in_graph(self, call: Call) -> tuple[list[Any], Rebuild, Any]:
+        """Same as `_run`, noting that `fwd` runs, for `_is_of_own_fwd`."""
+        now = _state.state()
+        rest = {k: v for k, v in now.scoped.items() if k is not _running}
+        token = _running.set({**_running.get(), self: now.changed(scoped=rest)})
+        try:
+            return self._run(call)
+        finally:
+            _running.set(token)
+
+    def _is_of_own_fwd(self, call: Call) -> bool:
+        """Whether `fwd` makes this call, which only seems to be differentiated.
+
+        While a graph is built every tensor has a node, also those of a `fwd` that is not recorded.
+        A tape or a transformation that `fwd` itself opens does differentiate the call.
+        """
+        before, now = _running.get().get(self), _state.state()
+        return (
+            before is not None and before.tapes is now.tapes
+            and before.accumulators is now.accumulators
+            and before.scoped == {k: v for k, v in now.scoped.items() if k is not _running}
+            and all(n is None or n.level != _state.REQUIRED for n in call.nodes)
+        )
 
     def _residuals(self, kept: Residuals) -> Any:
         """The residuals of a second run of `fwd`, as the first was, on tracked arguments."""

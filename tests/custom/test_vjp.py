@@ -87,6 +87,30 @@ def test_a_function_may_be_called_inside_its_own_rules():
         transformed = pb.grad(transformed)
 
 
+@pytest.mark.parametrize("inside", ["as given", "stopped", "twice"])
+def test_fwd_may_call_the_function_itself_in_a_graph(inside):
+    """While a graph is built, every tensor seems to be differentiated, also those of `fwd`."""
+    calls = {
+        "as given": lambda f, x: f(x), "stopped": lambda f, x: f(pb.stop_gradient(x)),
+        "twice": lambda f, x: f(0 * f(x) + x),
+    }
+
+    def fwd(x):
+        y = calls[inside](f, x)
+        return y, y
+
+    f = made(pb.exp, fwd, lambda y, g: (1.5 * y * g,))
+    x = pb.tensor(np.random.default_rng(0).normal(size=3))
+    rng = np.random.default_rng(1)
+    g = pb.tensor(rng.normal(size=3))
+    for whole in (f, pb.function(f), pb.function(lambda x: f(x) * 1.0)):
+        assert np.allclose(whole(x).numpy(), np.exp(x.numpy()))
+        _, pull = pb.vjp(whole, x)
+        assert np.allclose(pull(g)[0].numpy(), 1.5 * np.exp(x.numpy()) * g.numpy())
+    inner = pb.function(pb.grad(lambda x: pb.sum(f(x))))
+    assert np.allclose(inner(x).numpy(), 1.5 * np.exp(x.numpy()))
+
+
 def test_residuals_of_any_structure_get_their_history_for_second_orders():
     class Bag:
         def __init__(self, sine):
