@@ -35,7 +35,8 @@ def check_call(subject: Subject) -> Iterator[Finding]:
             "give examples inside its domain", inputs=[numpy_of(x) for x in subject.point],
         )
         return
-    yield passed(f"{len(outs)} output{'s' * (len(outs) > 1)}")
+    constants = "".join(f", {name} is a constant" for name in subject.constants)
+    yield passed(f"{len(outs)} output{'s' * (len(outs) > 1)}{constants}")
     if subject.surrogate is not None:
         yield _surrogate(subject, floats)
 

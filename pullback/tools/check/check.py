@@ -37,7 +37,8 @@ def check(
 
     f          an operation, a function with a custom gradient, a `Function`, or any function of
                tensors
-    examples   its arguments: numbers, arrays, Tensors, pytrees; others are passed unchanged
+    examples   its arguments: numbers, arrays, Tensors, pytrees; others are passed unchanged, and so
+               are Python numbers for which a custom gradient returns None
     order      order=1 checks first derivatives only; order=2 also second derivatives
     surrogate, derivative_of   the function whose derivative the rule returns on purpose, if it is
                not f's own: for straight-through estimators, gradient reversal
@@ -76,6 +77,7 @@ def check(
     findings: list[Finding] = []
     seconds: dict[str, float] = {}
     with restoring():
+        subject.set_constants_aside()
         for law in LAWS.values():
             if law.name in reasons:
                 findings.append(replace(not_applicable(reasons[law.name]), law=law.name))

@@ -43,11 +43,15 @@ class Slope(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The largest error of a trusted entry, relative to the largest trusted value."""
+        """The largest error of a trusted entry, relative to the largest trusted value.
+
+        Infinite if all values are zero, so that nothing can be said relative to them.
+        """
         off = max((float(e[t].max(initial=0)) for e, t in zip(
             self.errors, self.trusted, strict=True)), default=0.0)
-        return off / max(1e-300, *(largest(v[t]) for v, t in zip(
-            self.values, self.trusted, strict=True))) if off else 0.0
+        size = max((largest(v[t]) for v, t in zip(
+            self.values, self.trusted, strict=True)), default=0.0)
+        return (off / size if size else float("inf")) if off else 0.0
 
 
 def slope(
@@ -124,6 +128,8 @@ def _extrapolated(
     first, second = (4 * middle - coarse) / 3, (4 * fine - middle) / 3
     value = (16 * second - first) / 15
     noise = 8 * eps * size / step
+    constant = (coarse == 0) & (middle == 0) & (fine == 0) & (jump == 0) & (finer == 0)
+    noise = numpy.where(constant, eps * size / step, noise)  # less than a last digit apart
     error = numpy.abs(value - second) * 2 + noise
     scale = largest(value[numpy.isfinite(value)])
     kink = numpy.abs(2 * finer - jump)  # if smooth: of the order of the third power of the step

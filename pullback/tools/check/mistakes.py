@@ -14,13 +14,14 @@ ORDER = (
     "call", "writes", "repeatable", "precision", "cotangent", "linearity", "vjp", "layouts",
     "unused outputs", "needed inputs", "jvp", "dot product", "lost input", "conjugate",
     "untracked", "second order", "dtypes", "mixed dtypes", "edges", "lengths", "paths",
-    "ranks", "captured", "leaks",
+    "ranks", "batches", "threads", "captured", "leaks",
 )
 """The laws, those first that say most about the cause."""
 
 _OF_A_TANGENT = {"dot product", "paths"}
 _OF_A_SECOND = {"second order", "paths"}
-_OF_A_PULL = {*_OF_A_TANGENT, *_OF_A_SECOND, "jvp", "untracked", "linearity", "mixed dtypes"}
+_OF_A_PULL = {*_OF_A_TANGENT, *_OF_A_SECOND, "jvp", "untracked", "linearity", "mixed dtypes",
+              "batches", "threads"}
 _OF_NUMBERS = {*_OF_A_PULL, "vjp", "lost input", "conjugate", "dtypes", "edges", "cotangent",
                "precision"}
 _OF_STATE = set(ORDER) - {"captured", "leaks"}
@@ -29,6 +30,7 @@ FOLLOW = {
     "cotangent": _OF_NUMBERS, "linearity": _OF_NUMBERS, "vjp": _OF_NUMBERS, "layouts": _OF_A_PULL,
     "unused outputs": _OF_A_PULL, "needed inputs": _OF_A_PULL, "jvp": _OF_A_TANGENT,
     "untracked": _OF_A_SECOND, "second order": {"paths"}, "dot product": {"paths"},
+    "paths": {"batches"},
 }
 """Law -> the other laws that the same mistake usually breaks."""
 

@@ -28,7 +28,8 @@ _LIKELY = "likely the same mistake"
 class Report:
     """The results of `check` for one function; true if no law is broken.
 
-    findings   all findings, in order; `failures` holds those of broken laws
+    findings   all findings, in order; `failures` holds those of broken laws, the one that the text
+               starts with first
     tried      law -> the number of cases that passed, failed and did not apply, their paths and
                dtypes, and the time in seconds
 
@@ -47,13 +48,14 @@ class Report:
 
     @property
     def failures(self) -> list[Finding]:
-        """The findings of broken laws."""
-        return [f for f in self.findings if not f.ok]
+        """The findings of broken laws, in the order of the text: the most telling one first."""
+        return [f for m in mistakes([f for f in self.findings if not f.ok])
+                for f in (m.leading, *m.follow)]
 
     @property
     def ok(self) -> bool:
         """True if no law is broken."""
-        return not self.failures
+        return all(f.ok for f in self.findings)
 
     def __bool__(self) -> bool:
         return self.ok

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from numbers import Number
 from typing import Any
 
 import numpy
@@ -51,6 +52,37 @@ class Subject:
         self.leaves, self._rebuild = flatten((tuple(examples), dict(keywords or {})))
         self.wanted = [i for i, x in enumerate(self.leaves) if _has_derivative(x)]
         self._classes = [_class_of(self.leaves[i]) for i in self.wanted]
+        self.constants: list[str] = []  # the names of numbers that `set_constants_aside` found
+
+    def set_constants_aside(self) -> None:
+        """Leaves Python numbers out of the point for which a rule returns None.
+
+        A number that reaches no rule stays: there the path is lost.
+        """
+        from ...autograd import gradients
+        from ..explain.explain import is_reached
+
+        numbers = {k for k, i in enumerate(self.wanted) if isinstance(self.leaves[i], Number)}
+        if not numbers:
+            return
+        tensors = self.tensors(self.point, requires_grad=True)
+        try:
+            with steady(self.seed):
+                outs = [o for o in self.of(*tensors) if o._node is not None and is_inexact(raw(o))]
+                ones = [Tensor(like(o, numpy.ones(o.shape))) for o in outs]
+                found = gradients(outs, tensors, ones, allow_unused=True)
+        except Exception:  # the laws report it
+            return
+        roots = {o._node: None for o in outs}
+        without = {k for k in numbers if found[k] is None and is_reached(
+            roots, None, tensors[k]._node)}
+        if all(k in without for k in range(len(tensors))):
+            return
+        self.constants = [name for k, name in enumerate(self.names) if k in without]
+        kept = [k for k in range(len(tensors)) if k not in without]
+        self.wanted = [self.wanted[k] for k in kept]
+        self._classes = [self._classes[k] for k in kept]
+        del self.names
 
     # Inputs -----------------------------------------------------------------------------------
 

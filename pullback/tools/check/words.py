@@ -37,10 +37,11 @@ def first_of(error: BaseException) -> str:
     theirs = [
         f"{os.path.basename(frame.f_code.co_filename)}, line {line}"
         for frame, line in traceback.walk_tb(error.__traceback__)
-        if _is_theirs(frame.f_code.co_filename)
+        if is_theirs(frame.f_code.co_filename)
     ]
     return f"{said} ({theirs[-1]})" if theirs else said
 
 
-def _is_theirs(file: str) -> bool:
+def is_theirs(file: str) -> bool:
+    """Whether a file holds code of the user: no code of this library or of an installed one."""
     return not (file.startswith(_OTHERS) or "site-packages" in file)

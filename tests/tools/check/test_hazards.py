@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,13 +12,18 @@ from tests.tools.check.entries import Planted
 from tests.tools.check.planted_hazards import HAZARDS, RIGHT
 
 
+def copied(example: Any) -> Any:
+    """An example that a function may write into; a Python number stays one."""
+    return example if isinstance(example, float) else np.array(example)
+
+
 @pytest.mark.parametrize("planted", HAZARDS, ids=lambda p: p.id)
 def test_a_hazard_is_caught_by_its_law(planted: Planted) -> None:
-    report = check(planted.make(), *[np.array(e) for e in planted.examples], **planted.options)
+    report = check(planted.make(), *map(copied, planted.examples), **planted.options)
     assert {f.law for f in report.failures} & planted.laws, str(report)
 
 
 @pytest.mark.parametrize("planted", RIGHT, ids=lambda p: p.id)
 def test_a_right_rule_passes(planted: Planted) -> None:
-    report = check(planted.make(), *[np.array(e) for e in planted.examples], **planted.options)
+    report = check(planted.make(), *map(copied, planted.examples), **planted.options)
     assert report.ok, str(report)

@@ -28,7 +28,7 @@ def test_text_begins_with_the_mistake_and_has_each_law(wrong: Report) -> None:
     text = str(wrong)
     assert not wrong
     head, first, table = text.split("\n\n")
-    assert head == "a<b>: 1 mistake, 4 of 24 laws broken"
+    assert head == "a<b>: 1 mistake, 4 of 26 laws broken"
     assert first.startswith(
         "[vjp] gradient of `a<b>` w.r.t. argument 0, for a cotangent of [0.516401]")
     for part in ("expected:", "got:", "fix:      it is 0.5 times", "input:    array([1.])",
@@ -36,6 +36,44 @@ def test_text_begins_with_the_mistake_and_has_each_law(wrong: Report) -> None:
         assert part in first
     assert text.count("0.5 times") == 1
     assert all(law in table for law in wrong.tried)
+
+
+def test_the_first_failure_is_the_one_that_the_text_starts_with() -> None:
+    """`jvp` is tested before `writes`, which is the cause."""
+
+    @pb.custom_gradient
+    def planted(x: Any) -> Any:
+        def grad(g: Any) -> Any:
+            g *= 2 * x
+            return 1.5 * g
+
+        return x * x, grad
+
+    for report in (check(planted, pb.tensor([1.0, 2.0])), check(halved, pb.tensor([1.0, 2.0]))):
+        first = report.failures[0]
+        assert str(report).split("\n\n")[1].startswith(f"[{first.law}] {first.subject}")
+        assert sorted(map(id, report.failures)) == sorted(
+            id(f) for f in report.findings if not f.ok)
+
+
+def test_a_function_that_depends_on_nothing_says_so() -> None:
+    """The accuracy of a derivative of zero is not relative to it."""
+    text = str(check(lambda x: 0 * x + 3.0, pb.tensor([1.0, 2.0])))
+    assert "e+" not in text
+    assert "the derivative is zero up to" in text
+
+
+def test_a_number_without_gradient_is_a_constant_where_a_rule_says_so() -> None:
+    @pb.custom_gradient
+    def scaled(x: Any, factor: Any) -> Any:
+        return x * factor, lambda g: (g * factor, None)
+
+    report = check(scaled, pb.tensor([1.0, 2.0]), 3.0)
+    assert report, str(report)
+    assert "argument 1 is a constant" in str(report)
+    for wrong in (check(scaled, pb.tensor([1.0, 2.0]), pb.tensor(3.0)),
+                  check(lambda x, factor: x * float(factor), pb.tensor([1.0, 2.0]), 3.0)):
+        assert {"lost input", "vjp"} & {f.law for f in wrong.failures}
 
 
 def test_every_failure_is_told_when_asked(wrong: Report) -> None:
@@ -81,7 +119,7 @@ def test_a_function_without_a_value_is_one_failure() -> None:
     report = check(planted, 1.0)
     assert [f.law for f in report.failures] == ["call"]
     assert "it wants a matrix (test_report.py, line" in report.failures[0].got
-    assert "not applicable: 23 laws" in str(report)
+    assert "not applicable: 25 laws" in str(report)
 
 
 def test_nothing_to_check_is_said() -> None:

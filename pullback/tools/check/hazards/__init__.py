@@ -1,5 +1,6 @@
 """Hazards: common mistakes in custom gradients, one file per family."""
 
+from . import batching as batching
 from . import capturing as capturing
 from . import cotangents as cotangents
 from . import differing as differing
@@ -12,4 +13,5 @@ from . import paths as paths
 from . import precision as precision
 from . import ranks as ranks
 from . import repeating as repeating
+from . import threads as threads
 from . import writing as writing

@@ -13,7 +13,14 @@ import numpy
 from ....autograd import backward, gradients
 from ....core.op import OPS
 from ....core.tensor import Tensor, is_inexact, raw
-from ....errors import ArgumentError, PullbackError
+from ....errors import (
+    ArgumentError,
+    BatchedValueError,
+    GraphError,
+    NotDifferentiableError,
+    PullbackError,
+    SymbolError,
+)
 from ....graphs import Graph, Session, placeholder
 from ....graphs import function as graph_function
 from ....graphs import gradients as graph_gradients
@@ -23,6 +30,8 @@ from ..steady import steady
 from ..subject import Subject, like, numpy_of
 from .comparing import agree
 
+REFUSALS = (NotDifferentiableError, SymbolError, BatchedValueError, GraphError)
+"""Errors that the library raises for paths that it does not support; see docs/limits.md."""
 Ask = Callable[["Loss", Subject, list[Any]], list[Any]]
 
 

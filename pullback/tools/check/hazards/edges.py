@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from ....core.reverse import reached
 from ....errors import NotDifferentiableError, SingularMatrixError
 from ..finding import Finding, failed, not_applicable, passed
 from ..laws import law
@@ -20,8 +21,12 @@ VALUES = {
     "a large number": 1e30, "a huge number": 1e300, "-inf": -numpy.inf, "inf": numpy.inf,
 }
 _KINKS = ("0", "-0", "a tie")
-_MOST = 1e3  # differences at larger numbers say nothing about oscillating functions
+_QUICK = ("0", "a subnormal number", "a huge number", "-inf", "inf")
+_MOST = 1e3  # at larger numbers, differences say nothing about oscillating functions
 _SLACK = 1e-3
+_ENTRIES = 8
+_UNDERFLOWING = 1e-100
+_STEPS = {"floor_divide", "remainder", "fmod"}
 Direction = list[Any]
 """One array per argument: 1 in the entries that move together, else 0."""
 
@@ -43,7 +48,7 @@ def edges(subject: Subject) -> Iterator[Finding]:
 
 
 def _of_argument(subject: Subject, point: Sequence[Any], i: int) -> Iterator[Finding]:
-    """Edges in the first entry of an argument; kinks also in all entries, and in a pair."""
+    """Edges in each entry of an argument; kinks also in all entries, and in a pair."""
     values = numpy_of(point[i])
     first, every = _entries(point, i, [0]), _entries(point, i, slice(None))
     for name, edge in VALUES.items():
@@ -54,12 +59,51 @@ def _of_argument(subject: Subject, point: Sequence[Any], i: int) -> Iterator[Fin
             full = _with(point, i, numpy.full_like(values, edge))
             yield _at(subject, full, first, name)
             yield _at(subject, full, every, name)
+    known, _ = attempted(_pulled, subject, list(point))
+    for k in _others(values.size):
+        yield from _of_entry(subject, point, i, k, known is not None and known[i].flat[k] == 0)
     if values.size > 1:
         one = values.copy()
         one.flat[0] = one.flat[-1]
         tied = _with(point, i, one)
         yield _at(subject, tied, first, "a tie")
         yield _at(subject, tied, _entries(point, i, [0, -1]), "a tie")
+
+
+def _others(size: int) -> list[int]:
+    """The entries after the first; of a large array only some, with the last among them."""
+    return sorted({int(k) for k in numpy.linspace(1, size - 1, _ENTRIES)}) if size > 1 else []
+
+
+def _of_entry(
+    subject: Subject, point: Sequence[Any], i: int, k: int, unused: bool
+) -> Iterator[Finding]:
+    """Edges in a later entry: the slopes at 0, and elsewhere whether the gradient is finite.
+
+    unused   the value does not depend on the entry; there 0 * inf is NaN in every library
+    """
+    values = numpy_of(point[i])
+    for name in _QUICK:
+        if unused and numpy.isinf(VALUES[name]):
+            continue
+        one = values.copy()
+        one.flat[k] = VALUES[name]
+        at = _with(point, i, one)
+        if name == "0" or _is_suspect(subject, at):
+            yield _at(subject, at, _entries(point, i, [k]), f"{name}, entry {k},")
+
+
+def _is_suspect(subject: Subject, point: list[Any]) -> bool:
+    """Whether the gradient is not finite, or an error, where the value is finite."""
+    result, error = attempted(lambda: _pulled(subject, point))
+    return error is not None or (
+        result is not None and not all(numpy.isfinite(g).all() for g in result))
+
+
+def _pulled(subject: Subject, point: list[Any]) -> list[Any] | None:
+    """The gradients at a point; None if the value is not finite there."""
+    run = Run(subject, point)
+    return run.pull(run.cotangents(50)) if all(map(_is_finite, run.outs)) else None
 
 
 def _with(point: Sequence[Any], i: int, values: Any) -> list[Any]:
@@ -106,6 +150,8 @@ def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
                if high - low > slack else
                "tied entries share one gradient: give it to one entry, or a part to each"
                if together else "correct the rule for such numbers")
+    elif at >= _MOST and _is_wrong_far_out(subject, point, d, (low, high, seen)):
+        fix = "correct the rule for such numbers: an intermediate result overflows, or is cut off"
     else:
         return passed(f"at {where}")
     return failed(
@@ -113,6 +159,38 @@ def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
         f"a number from {low:.6g} to {high:.6g}, the slopes on both sides",
         f"{seen:.6g}", fix, inputs=point, wanted=numpy.array([low, high]), seen=numpy.array(seen),
     )
+
+
+def _is_wrong_far_out(
+    subject: Subject, point: Sequence[Any], d: Direction, known: tuple[float, float, float]
+) -> bool:
+    """Whether the gradient differs from the slopes at a large number, where both sides agree.
+
+    The gradient must also be steady: that of an oscillating function changes with each bit of its
+    argument, and so differs from every slope.
+    """
+    low, high, seen = known
+    size = max(abs(low), abs(high))
+    if not high - low <= 1e-3 * size or abs(seen - low) <= 1e-2 * size:
+        return False
+    if (abs(seen) <= _SLACK and size <= _UNDERFLOWING) or _has_steps(subject, point):
+        return False
+    for step in (-1e-4, 3e-5, 1e-4):
+        near = [like(x, numpy_of(x) * (1 + step * a)) for x, a in zip(point, d, strict=True)]
+        result, error = attempted(_pulled, subject, near)
+        if error is not None or result is None:
+            return False
+        other = float(sum(g[a > 0].sum() for g, a in zip(result, d, strict=True)))
+        if other != seen and not abs(other - seen) <= 1e-2 * abs(seen):
+            return False
+    return True
+
+
+def _has_steps(subject: Subject, point: Sequence[Any]) -> bool:
+    """Whether the function has steps or teeth, which cannot be told apart at large numbers."""
+    outs = subject.of(*subject.tensors(list(point), requires_grad=True))
+    nodes = reached({o._node: None for o in outs if o._node is not None}, None)
+    return any(getattr(n.op, "flat", False) or n.name() in _STEPS for n in nodes)
 
 
 def _is_beside(

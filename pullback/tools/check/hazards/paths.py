@@ -10,24 +10,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ....core.tensor import is_inexact, raw
-from ....errors import (
-    BatchedValueError,
-    CaptureError,
-    GraphError,
-    NotDifferentiableError,
-    SymbolError,
-)
+from ....errors import CaptureError
 from ..finding import Finding, failed, not_applicable, passed
 from ..laws import law
 from ..steady import steady
 from ..subject import Subject
-from .asking import PATHS, Loss, NotAskedError, eager
+from .asking import PATHS, REFUSALS, Loss, NotAskedError, eager
 from .capturing import tracked
 from .comparing import agree, attempted, first_of, fresh, in_words, worst
 from .marking import marked, rules_of
-
-_REFUSALS = (NotDifferentiableError, SymbolError, BatchedValueError, GraphError)
-"""Errors that the library raises for paths that it does not support; see docs/limits.md."""
 
 
 @law("paths", "a rule that is lost on a path: tape, grad, jvp, vmap, checkpoint, a graph, or jit")
@@ -60,7 +51,7 @@ def _path(
         seen, error = attempted(ask)
     if isinstance(error, NotAskedError):
         return not_applicable(error.reason, path=name)
-    if isinstance(error, _REFUSALS) or (
+    if isinstance(error, REFUSALS) or (
             isinstance(error, CaptureError) and tracked(subject.f)):
         return not_applicable(f"raises: {first_of(error)}", path=name)
     if error is None and agree(wanted, seen):
