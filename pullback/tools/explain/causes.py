@@ -8,6 +8,7 @@ CAUSES: Final[dict[str, str]] = {
     # None
     "unwatched": "the source needs no gradient: no tape watches it, and it has no requires_grad",
     "replaced": "the source is a result that replaced a variable: w = w - lr * g",
+    "result": "the source is a result of an operation: backward() fills `.grad` of leaves only",
     "outside": "computed while the tape was not recording: before, after, or in stop_recording",
     "recording off": "computed under no_grad or inference_mode",
     "left": "the values left the library: float, item, numpy, tolist",
@@ -15,6 +16,7 @@ CAUSES: Final[dict[str, str]] = {
     "stopped": "stop_gradient, detach, or a new tensor without history: tensor(x), .data, assign",
     "no derivative": "an operation without a derivative: argmax, comparisons",
     "rule": "a custom gradient returned None or zeros",
+    "inside": "an operation inside a traced or checkpointed function",
     "overwritten": "an in-place assignment replaced the values",
     "unused": "the target was not computed from the source",
     "freed": "an earlier backward pass freed the values that this one needs",
@@ -33,6 +35,7 @@ CAUSES: Final[dict[str, str]] = {
     "log(0)": "a logarithm of zero",
     "0/0": "a division by zero",
     "norm(0)": "the derivative of a norm at zero",
+    "bound": "the derivative at the end of the domain is infinite: acos(1), asin(1), atanh(1)",
     "0*inf": "zero times infinity",
     "domain": "the function is not defined there: a logarithm or a root of a negative number",
     "overflow": "a number too large for its dtype",
@@ -45,6 +48,7 @@ CAUSES: Final[dict[str, str]] = {
 CURES: Final[dict[str, str]] = {
     "unwatched": "x.requires_grad_()   # or tape.watch(x), before computing with x",
     "replaced": "w.assign_sub(lr * g)   # or: with pb.no_grad(): w -= lr * g",
+    "result": "h.retain_grad()   # before backward()",
     "outside": "with tape:   # compute it inside the block of this tape",
     "recording off": "with pb.enable_grad():   # or move the line out of no_grad",
     "left": "compute with the library's operations: pb.sin(x), not math.sin(float(x))",
@@ -53,6 +57,7 @@ CURES: Final[dict[str, str]] = {
     "no derivative": "use a smooth substitute (softmax for argmax, a loss for a count), or "
     "pb.straight_through",
     "rule": "return a gradient for this argument from the custom gradient",
+    "inside": "explain(f.python_function, x)   # the function without pb.function",
     "overwritten": "y = pb.set_at(y, value, index)   # a new tensor; or write before computing",
     "unused": "compute the target from the source itself",
     "freed": "pb.GradientTape(persistent=True)   # or backward(retain_graph=True)",
@@ -68,6 +73,7 @@ CURES: Final[dict[str, str]] = {
     "log(0)": "pb.log(x + 1e-12)   # or a loss that takes logits",
     "0/0": "pb.safe_where(b != 0, lambda b: a / b, pb.zeros_like, b)",
     "norm(0)": "pb.sqrt(pb.sum(x * x) + 1e-12)",
+    "bound": "pb.acos(pb.clip(x, -1 + 1e-7, 1 - 1e-7))   # or atan2, which is smooth",
     "0*inf": "keep infinities out with pb.safe_where(cond, f, g, x)",
     "domain": "keep the argument in the domain with pb.clip, or pb.safe_where(cond, f, g, x)",
     "overflow": "scale the numbers down, subtract the maximum before exp, or use float64",

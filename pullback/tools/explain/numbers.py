@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy
 
 from ...arrays import adapters, is_array
-from ...arrays.batched import Batched
 from ...core import state as _state
 from ...core.cotangent import accumulate, conjugated
 from ...core.multi_output import Pick
-from ...core.node import FREED, Leaf, Node, line_of
+from ...core.node import FREED, Leaf, Node
 from ...core.op import OPS, Op
 from ...core.reverse import reached
 from ...core.tensor import Tensor, raw
@@ -22,6 +21,7 @@ from ...errors import GraphFreedError
 from ..debug.journal import Event, latest
 from .causes import CURES
 from .explanation import Explanation, Place
+from .origins import Forward, Origin, as_numpy, bad_event, bad_values, is_finite, is_written
 from .severed import HINT, STEPS, line_from
 
 DEAD = {"relu", "relu6", "maximum", "minimum", "leaky_relu", "hard_tanh", "hard_sigmoid", "max"}
@@ -35,6 +35,7 @@ AT_ZERO = {
     "sqrt": "sqrt(0)", "rsqrt": "sqrt(0)", "pow": "sqrt(0)", "power": "sqrt(0)", "log": "log(0)",
     "log2": "log(0)", "log10": "log(0)", "log1p": "log(0)", "divide": "0/0", "reciprocal": "0/0",
     "vector_norm": "norm(0)", "matrix_norm": "norm(0)", "norm": "norm(0)", "hypot": "norm(0)",
+    "acos": "bound", "asin": "bound", "acosh": "bound", "atanh": "bound", "cbrt": "sqrt(0)",
 }
 
 
@@ -42,6 +43,10 @@ LOGARITHMS = {"log", "log2", "log10", "log1p"}
 DIVISIONS = {"divide", "reciprocal", "rsqrt", "remainder", "quotient", "mean", "std", "var"}
 POWERS = {"pow", "power"}
 DOMAINS = {*POWERS, "sqrt", "root", "acos", "asin", "acosh", "atanh"}
+
+
+_INSIDE = ("An operation inside `{}` passed on nothing. Call `explain` on the Python function, "
+           "without tracing or checkpoint, to find it.")
 
 
 class Step(NamedTuple):
@@ -88,16 +93,20 @@ def _of_order(order: Sequence[Node], roots: Mapping[Node, Any], node: Node) -> E
         _state.restore(before)
     if found is None:
         return _withheld(steps)
-    values = _numpy(found)
+    values = as_numpy(found)
     if not numpy.isfinite(values).all():
-        return _not_finite(steps, roots, "nan" if numpy.isnan(values).any() else "inf")
+        return _not_finite(
+            steps, roots, "nan" if numpy.isnan(values).any() else "inf", Forward(order))
     if values.size and not values.any():
-        return _zero(steps, roots)
+        return _zero(steps, roots, Forward(order))
     norm = float(numpy.sqrt((abs(values.astype(numpy.complex128)) ** 2).sum()))
     text = f"The gradient is finite and not zero: norm {norm:.6g} over {values.size} entries."
-    if not all(_is_finite(t._data) for t, _ in roots.values()):
-        text += " The target itself is not finite: `debug(nan=True, inf=True)` finds where."
-    return Explanation("fine", "fine", text)
+    if all(is_finite(t._data) for t, _ in roots.values()):
+        return Explanation("fine", "fine", text)
+    found = _first_forward(roots, "fine", Forward(order), steps) or Explanation(
+        "fine", "not finite", "", fix=CURES["not finite"])
+    found.text = f"The target is not finite, although the gradient is. {found.text}".rstrip()
+    return found
 
 
 def _freed(node: Node) -> Explanation:
@@ -106,7 +115,7 @@ def _freed(node: Node) -> Explanation:
             "gradient needs.")
     g = node.grad if isinstance(node, Leaf) else None
     if g is not None:
-        values = _numpy(g)
+        values = as_numpy(g)
         kind = ("NaN or infinite" if not numpy.isfinite(values).all() else
                 "finite and not zero" if values.any() else "zero")
         text += (f" The gradient accumulated in `grad` is {kind}: for the cause, call explain "
@@ -158,16 +167,6 @@ def _sweep(
     return cotangents.get(wanted)
 
 
-def _numpy(value: Any) -> Any:
-    if isinstance(value, list):
-        parts = [_numpy(v).ravel() for v in value if v is not None]
-        return numpy.concatenate(parts) if parts else numpy.zeros(0)
-    value = raw(value)
-    while isinstance(value, Batched):  # vmap: look at all examples
-        value = value.value
-    return numpy.asarray(adapters[value.__class__].numpy(value))
-
-
 def _at_node(
     gradient: str, cause: str, node: Node, text: str, steps: list[Step]
 ) -> Explanation:
@@ -186,9 +185,12 @@ def _withheld(steps: list[Step]) -> Explanation:
     """Explains a gradient that no rule passed on."""
     for step in steps:
         if step.withheld:
-            written = not isinstance(step.node.op, Op)
+            written = is_written(step.node)
             if step.node.name() == "numpy_function":
                 return _at_node("None", "left", step.node, "Computations in NumPy have no history.",
+                                steps)
+            if not written and not isinstance(step.node.op, Op):
+                return _at_node("None", "inside", step.node, _INSIDE.format(step.node.name()),
                                 steps)
             cause = "rule" if written else "no derivative"
             subject = "The custom gradient of" if written else "The rule of"
@@ -202,11 +204,15 @@ def _withheld(steps: list[Step]) -> Explanation:
 # Zeros --------------------------------------------------------------------------------------
 
 
-def _zero(steps: list[Step], roots: Mapping[Node, Any]) -> Explanation:
-    if not any(_numpy(s.g).any() for s in steps):
+def _zero(steps: list[Step], roots: Mapping[Node, Any], forward: Forward) -> Explanation:
+    if not any(as_numpy(s.g).any() for s in steps):
         return Explanation("zero", "zero", "The initial cotangent is zero.")
     for step in steps:
         if _is_last(step):
+            made = forward.origin(bad_values(step.node, forward))
+            if made is not None and made.proved and made.word == "inf":
+                return _at_node("zero", _forward_cause(*made[:2]), made.node, _overflow_text(
+                    made, f"at infinity `{step.node.name()}` passes on zeros"), steps)
             cause = _why_zero(step.node)
             other = [p for p in step.node.parents if p is not None and p.op.name in DEAD]
             if cause == "zero factor" and other:
@@ -220,15 +226,17 @@ def _zero(steps: list[Step], roots: Mapping[Node, Any]) -> Explanation:
 
 def _is_last(step: Step) -> bool:
     """Whether a step turned a non-zero cotangent (or an empty selection) into zeros only."""
-    g, given = _numpy(step.g), [_numpy(r) for r in step.given.values()]
+    g, given = as_numpy(step.g), [as_numpy(r) for r in step.given.values()]
     return (g.any() or not g.size) and any(r.size for r in given) and not any(
         r.any() for r in given)
 
 
 def _why_zero(node: Node) -> str:
     name = getattr(node.op, "name", "")
-    if not isinstance(node.op, Op):
+    if is_written(node):
         return "rule"
+    if not isinstance(node.op, Op):
+        return "inside"
     if node.op.flat or name in FLAT:
         return "flat"
     if len({p for p in node.parents if p}) < sum(p is not None for p in node.parents):
@@ -242,7 +250,7 @@ def _why_zero(node: Node) -> str:
 
 
 def _zero_text(step: Step, cause: str) -> str:
-    name, g = step.node.name(), _numpy(step.g)
+    name, g = step.node.name(), as_numpy(step.g)
     count = int((g != 0).sum())
     asked = f"{count} of {g.size}, {100 * count / max(g.size, 1):.0f}%"
     return {
@@ -256,38 +264,47 @@ def _zero_text(step: Step, cause: str) -> str:
         "cancelled": f"The gradients that `{name}` passes to the same argument add up to zero.",
         "norm(0)": f"`{name}` is at zero, where its derivative is defined as zero.",
         "rule": f"The custom gradient of `{name}` returned zeros.",
+        "inside": _INSIDE.format(name),
     }.get(cause, f"`{name}` passed on zeros.")
 
 
 # NaN and infinity ---------------------------------------------------------------------------
 
 
-def _is_finite(value: Any) -> bool:
-    return bool(numpy.isfinite(_numpy(value)).all())
-
-
-def _not_finite(steps: list[Step], roots: Mapping[Node, Any], word: str) -> Explanation:
-    forward = all(_is_finite(t._data) for t, _ in roots.values())
-    if not forward:
-        found = _first_forward(steps, word)
+def _not_finite(
+    steps: list[Step], roots: Mapping[Node, Any], word: str, forward: Forward
+) -> Explanation:
+    finite = all(is_finite(t._data) for t, _ in roots.values())
+    if not finite:
+        found = _first_forward(roots, word, forward, steps)
         if found is not None:
             return found
     for i, step in enumerate(steps):
-        if not _is_finite(step.g):
+        if not is_finite(step.g):
             return Explanation(word, "not finite", "The initial cotangent is not finite.",
                                fix=CURES["not finite"])
         for parent, r in step.given.items():
-            if not _is_finite(r):
-                return _first_bad(steps, i, parent, r, word, forward)
+            if not is_finite(r):
+                found = _first_bad(steps, i, parent, r, word, finite)
+                made = forward.origin(bad_values(step.node, forward))
+                if found.cause == "where" or made is None or not made.proved:
+                    return found
+                return _at_node(word, _forward_cause(*made[:2]), made.node, _overflow_text(
+                    made, f"there the derivative of `{step.node.name()}` is not finite"), steps)
     return Explanation(word, "overflow", "The sum of the gradients of all paths is not finite.",
                        fix=CURES["overflow"])
+
+
+def _overflow_text(made: Origin, then: str) -> str:
+    return (f"The forward pass was not finite: `{made.node.name()}` had finite inputs and a result "
+            f"of {made.word}; {then}.")
 
 
 def _first_bad(
     steps: list[Step], i: int, parent: Node, r: Any, word: str, forward: bool
 ) -> Explanation:
-    node, g = steps[i].node, _numpy(steps[i].g)
-    values = _numpy(r)
+    node, g = steps[i].node, as_numpy(steps[i].g)
+    values = as_numpy(r)
     index = tuple(int(k) for k in numpy.argwhere(~numpy.isfinite(values))[0])
     place = node.parents.index(parent)
     names = getattr(node.op, "arguments", ())
@@ -299,8 +316,9 @@ def _first_bad(
     else:
         given = [] if forward else _arguments(node)
         zero = AT_ZERO.get(name) if name not in POWERS or _has_zero_base(node) else None
-        cause = "not finite" if given else zero or (
-            "0*inf" if numpy.isnan(values[index]) else "overflow")
+        inside = not isinstance(node.op, Op) and not is_written(node)
+        cause = "not finite" if given else zero or ("inside" if inside else (
+            "0*inf" if numpy.isnan(values[index]) else "overflow"))
     text = (
         f"`{name}` is the first to pass on a value that is not finite: {values[index]} for "
         f"argument `{argument}`, entry {list(index)}{_forward_values(node, index, values.shape)}, "
@@ -315,7 +333,7 @@ def _first_bad(
 def _has_zero_base(node: Any) -> bool:
     """Whether the base of a power has a zero, if the base was saved."""
     base = node.saved[0] if node is not None and node.saved.__class__ is tuple else None
-    return is_array(base) and not _numpy(base).all()
+    return is_array(base) and not as_numpy(base).all()
 
 
 def _arguments(node: Node) -> list[Any]:
@@ -323,7 +341,7 @@ def _arguments(node: Node) -> list[Any]:
     names = getattr(node.op, "arguments", ())
     saved = node.saved if node.saved.__class__ is tuple else ()
     return [v for _, v in zip(names, saved, strict=False)
-            if v is not None and is_array(v) and not _is_finite(v)]
+            if v is not None and is_array(v) and not is_finite(v)]
 
 
 def _forward_values(node: Node, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
@@ -333,7 +351,7 @@ def _forward_values(node: Node, index: tuple[int, ...], shape: tuple[int, ...]) 
     shown = []
     for name, value in zip(names, node.saved, strict=False):
         if value is not None and is_array(value) and tuple(value.shape) == tuple(shape):
-            shown.append(f"{name} = {_numpy(value)[index]}")
+            shown.append(f"{name} = {as_numpy(value)[index]}")
     return f" (where {', '.join(shown)})" if shown else ""
 
 
@@ -347,54 +365,57 @@ def _given(event: Event, journal: Any, word: str) -> Explanation:
     )
 
 
-def _first_forward(steps: list[Step], word: str) -> Explanation | None:
-    """The first operation of the forward pass with finite inputs and a non-finite result."""
+def _first_forward(
+    roots: Mapping[Node, Any], word: str, forward: Forward, steps: list[Step]
+) -> Explanation | None:
+    """The operation that made the first value that is not finite, on the way to the targets."""
     journal = latest()
-    lines = {line_of(s.node) for s in steps}
-    for event in journal.events.values() if journal is not None else ():
-        inputs = [journal.events[i] for i in event.inputs if i in journal.events] if journal else []
-        if event.bad and f"{event.file}:{event.line}" in lines and not any(e.bad for e in inputs):
-            if not event.operation:
-                return _given(event, journal, word)
-            cause = _forward_cause(event.operation, event.bad, event.node and event.node())
-            return Explanation(
-                word, cause, f"The forward pass was not finite: `{event.operation}` is the first "
-                "operation with finite inputs and a non-finite result.", operation=event.operation,
-                at=(event.file, event.line), fix=CURES[cause],
-            )
-    made, taken = _known_bad(steps)
-    first = min((n for n in made if n.parents and n not in taken), key=lambda n: n.seq,
-                default=None)
-    if first is None:
-        return None
-    return _at_node(word, _forward_cause(first.name(), made[first], first), first, "The forward "
-                    f"pass was not finite: `{first.name()}` had finite inputs and a non-finite "
-                    "result.", steps)
+    if journal is not None:
+        event = bad_event(journal.events, [journal.find(t._data) for t, _ in roots.values()])
+        if event is not None:
+            return _of_event(event, journal, word)
+    for node, (target, _) in roots.items():
+        forward.values[node] = target._data
+    made = forward.origin(roots)
+    if made is None or (not made.proved and made.node in roots and any(
+            p is not None and forward.is_bad(p) is None for p in made.node.parents)):
+        return None  # nothing is known of the way to the target
+    name = made.node.name()
+    if made.node.__class__ is Leaf:
+        user = min((s.node for s in steps if made.node in s.node.parents), key=lambda n: n.seq)
+        return _at_node(word, "not finite", user, "The forward pass was not finite: an input of "
+                        f"`{user.name()}` already is NaN or infinite.", steps)
+    if made.proved:
+        return _at_node(word, _forward_cause(made.node, made.word), made.node, "The forward pass "
+                        f"was not finite: `{name}` had finite inputs and a non-finite result.",
+                        steps)
+    cause = _forward_cause(made.node, made.word) if name not in MASKS | WRITES else "not finite"
+    return _at_node(word, cause, made.node, "The forward pass was not finite: the result of "
+                    f"`{name}` is the first that is known not to be.", steps)
 
 
-def _known_bad(steps: list[Step]) -> tuple[dict[Node, str], set[Node]]:
-    """Nodes whose results are known to be non-finite, and nodes with such an input.
-
-    An operation's result is often saved by the next operation only.
-    """
-    made: dict[Node, str] = {}
-    taken: set[Node] = set()
-    for node in (s.node for s in steps):
-        for i, value in enumerate(node.saved if node.saved.__class__ is tuple else ()):
-            if value is None or not is_array(value) or _is_finite(value):
-                continue
-            maker = node.parents[i] if i < len(node.parents) else node
-            if maker is not node:
-                taken.add(node)
-            if maker is not None:
-                made[maker] = "nan" if numpy.isnan(_numpy(value)).any() else "inf"
-    return made, taken
+def _of_event(event: Event, journal: Any, word: str) -> Explanation:
+    if not event.operation:
+        return _given(event, journal, word)
+    node = event.node and event.node()
+    cause = _cause_of(event.operation, event.bad, node)
+    return Explanation(
+        word, cause, f"The forward pass was not finite: `{event.operation}` is the first "
+        "operation with finite inputs and a non-finite result.", operation=event.operation,
+        at=(event.file, event.line), fix=CURES[cause],
+    )
 
 
-def _forward_cause(name: str, bad: str, node: Any) -> str:
+def _forward_cause(node: Node, bad: str) -> str:
+    return _cause_of(node.name(), bad, node)
+
+
+def _cause_of(name: str, bad: str, node: Any) -> str:
     """The cause of a non-finite result of finite inputs."""
     if name in DIVISIONS:
         return "0/0"
+    if name == "atanh" and bad == "inf":
+        return "bound"
     if name in LOGARITHMS:
         return "log(0)" if bad == "inf" else "domain"
     if name in POWERS and bad == "inf":

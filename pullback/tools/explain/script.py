@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
+import linecache
+import re
 import runpy
 import sys
 import traceback
@@ -24,11 +26,12 @@ from ...core.tensor import Tensor, raw
 from ...lost_paths import forget
 from ...nn.module import Module
 from ...optim.base import Optimizer
-from ..debug.journal import keeping
+from ..debug.journal import keeping, latest
+from .causes import CURES
 from .explain import explain
 from .explanation import Explanation
 from .numbers import is_replaced, replaced
-from .severed import of_target
+from .severed import line_from, of_target, own_node
 
 
 class Asked(NamedTuple):
@@ -47,6 +50,14 @@ def _is_ordinary(result: Tensor) -> bool:
         return False
     numbers = adapters[values.__class__].numpy(values)
     return bool(numpy.isfinite(numbers).all() and numbers.any())
+
+
+def _is_finite(target: Any) -> bool:
+    """Whether a target is finite, or has no values that are known here."""
+    values = known(raw(target)) if isinstance(target, Tensor) else None
+    if values is None or isinstance(values, (Batched, Symbol)):
+        return True
+    return bool(numpy.isfinite(adapters[values.__class__].numpy(values)).all())
 
 
 def _is_script(frame: Any) -> bool:
@@ -68,6 +79,23 @@ def _asked_for(how: str, x: Any) -> str:
                             return f"{how} of `{name}.{path}`"
         frame = frame.f_back
     return how
+
+
+def _old_parameter(x: Any, objects: Sequence[Any]) -> Explanation:
+    """Explains a tensor that an optimizer holds, and that the target was not computed from."""
+    optimizer = next(
+        o for o in objects if issubclass(type(o), Optimizer) and any(p is x for p in o._groups))
+    number = next(i for i, p in enumerate(optimizer._groups) if p is x)
+    journal = latest()
+    event = None if journal is None else journal.find(x._data)
+    at = ("", 0) if event is None else (event.file, event.line)
+    made = f", made at {at[0]}:{at[1]}" if at[1] else ""
+    return Explanation(
+        "None", "unused", f"Parameter {number} of the {type(optimizer).__name__}, of shape "
+        f"{tuple(x.shape)}{made}, is not in the computation of the target: another tensor may have "
+        "replaced it after the optimizer was made.", at=at,
+        fix="make the optimizer after the parameters, and change these in place",
+    )
 
 
 class ScriptListener:
@@ -95,6 +123,8 @@ class ScriptListener:
             if result is None or (isinstance(result, Tensor) and not _is_ordinary(result)):
                 self._explain((file, line, i), _asked_for(how, source),
                               lambda s=source: explain(targets, s, tape=tape))
+        if sources and not all(map(_is_finite, targets)):
+            self._explain((file, line, -2), how, lambda: explain(targets, sources[0], tape=tape))
         if how == "backward()" and (file, line) not in self._seen:
             self._seen.add((file, line))
             self._look_for_left_out(file, line, how, targets)
@@ -131,6 +161,8 @@ class ScriptListener:
                 explanation = explain(targets, x)
                 passed = ("fine",) if id(x) in learned else ("fine", "unused")
                 if explanation.cause not in passed:
+                    if explanation.cause == "unused":
+                        explanation = _old_parameter(x, objects)
                     asked = Asked(_asked_for(how, x), file, line, explanation)
                     self._suspects.append((node.born, asked))
 
@@ -144,6 +176,22 @@ class ScriptListener:
                     at = frame.f_code.co_filename
                     self._add(Asked(f"{type(error).__name__}", at, line, replaced(node)))
 
+    def _look_for_result(self, error: BaseException) -> None:
+        """Finds `h.grad` of a result of an operation, which is None, in the line that uses it."""
+        frames = [f for f in traceback.walk_tb(error.__traceback__) if _is_script(f[0])]
+        for frame, line in frames[-1:]:
+            at = frame.f_code.co_filename
+            for name in re.findall(r"(\w+)\.grad\b", linecache.getline(at, line)):
+                x = frame.f_locals.get(name, frame.f_globals.get(name))
+                node = own_node(x)
+                if node is None or isinstance(node, Leaf) or is_replaced(node):
+                    continue
+                self._add(Asked(f"`{name}.grad`", at, line, Explanation(
+                    "None", "result", f"`{name}` is a result of `{node.name()}`: backward() fills "
+                    "`.grad` of leaves only.", operation=node.name(), at=line_from(node),
+                    fix=CURES["result"].replace("h.", f"{name}."),
+                )))
+
     def _look_for_number(self, error: AttributeError) -> None:
         """Finds a call of `backward` on a Python number that was a tensor before."""
         if isinstance(error.obj, (int, float, numpy.generic, numpy.ndarray)):
@@ -155,6 +203,7 @@ class ScriptListener:
         """Returns all explanations."""
         if isinstance(ended, (TypeError, AttributeError)) and "NoneType" in str(ended):
             self._look_for_replaced(ended)
+            self._look_for_result(ended)
         if isinstance(ended, AttributeError) and ended.name == "backward":
             self._look_for_number(ended)
         for born, asked in self._suspects:

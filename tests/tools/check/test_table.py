@@ -10,11 +10,14 @@ from tests.table import Row, all_rows
 ROWS = [row for row in all_rows() if row.differentiable]
 _INFINITE = "matrices with an infinite entry: singular values do not exist, gradients are NaN"
 _FITTED = "an attribute says the shape, which other lengths do not fit; it is not looked at"
+_FAR = "its gradient cancels, or overflows, at numbers of 1e30 and above"
 REASONS: dict[str, dict[str, str]] = {
     "adjugate_along": {"edges": _INFINITE},
     "convolution_weight_adjoint": {"lengths": _FITTED},
     "max_pool_scatter": {"lengths": _FITTED},
     "sum_pool_adjoint": {"lengths": _FITTED},
+    "betaln": {"edges": _FAR},
+    "det": {"edges": _FAR},
     "expm": {"edges": _INFINITE},
     "show_axis": {"dtypes": "a gradient with a hidden axis, which is inside vmap only"},
 }

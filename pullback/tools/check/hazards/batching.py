@@ -43,7 +43,7 @@ def batches(subject: Subject) -> Iterator[Finding]:
         examples = [[x if a is not None else y for x, y, a in zip(e, point, axes, strict=True)]
                     for e in batch]
         where = _where(subject, axes, length)
-        wanted, error = attempted(lambda e=examples: [eager(loss, subject, x) for x in e])  # type: ignore[misc]
+        wanted, error = attempted(lambda e=examples: [eager(loss, subject, x) for x in e])
         if error is not None or not all(numpy.isfinite(g).all() for gs in wanted for g in gs):
             yield not_applicable(f"not defined for {where}", path="vmap")
             continue

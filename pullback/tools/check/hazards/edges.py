@@ -25,7 +25,6 @@ _QUICK = ("0", "a subnormal number", "a huge number", "-inf", "inf")
 _MOST = 1e3  # at larger numbers, differences say nothing about oscillating functions
 _SLACK = 1e-3
 _ENTRIES = 8
-_UNDERFLOWING = 1e-100
 _STEPS = {"floor_divide", "remainder", "fmod"}
 Direction = list[Any]
 """One array per argument: 1 in the entries that move together, else 0."""
@@ -150,7 +149,7 @@ def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
                if high - low > slack else
                "tied entries share one gradient: give it to one entry, or a part to each"
                if together else "correct the rule for such numbers")
-    elif at >= _MOST and _is_wrong_far_out(subject, point, d, (low, high, seen)):
+    elif at >= _MOST and _is_wrong_far_out(subject, point, d, (low, high, seen), at):
         fix = "correct the rule for such numbers: an intermediate result overflows, or is cut off"
     else:
         return passed(f"at {where}")
@@ -162,7 +161,8 @@ def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
 
 
 def _is_wrong_far_out(
-    subject: Subject, point: Sequence[Any], d: Direction, known: tuple[float, float, float]
+    subject: Subject, point: Sequence[Any], d: Direction, known: tuple[float, float, float],
+    at: float,
 ) -> bool:
     """Whether the gradient differs from the slopes at a large number, where both sides agree.
 
@@ -173,7 +173,7 @@ def _is_wrong_far_out(
     size = max(abs(low), abs(high))
     if not high - low <= 1e-3 * size or abs(seen - low) <= 1e-2 * size:
         return False
-    if (abs(seen) <= _SLACK and size <= _UNDERFLOWING) or _has_steps(subject, point):
+    if max(size, abs(seen)) * at <= _SLACK or _has_steps(subject, point):  # or it is rounding noise
         return False
     for step in (-1e-4, 3e-5, 1e-4):
         near = [like(x, numpy_of(x) * (1 + step * a)) for x, a in zip(point, d, strict=True)]
