@@ -20,7 +20,9 @@ from .core.reverse import pull
 from .core.tensor import Tensor, raw, wrap
 from .core.vmaps import each_example
 from .errors import NotDifferentiableError
+from .linearity import check_linear
 from .lost_paths import first_from, follow
+from .rng_replay import Draws
 
 Space = tuple[Any, Any]
 """A shape and a dtype."""
@@ -45,13 +47,15 @@ def push_transposed(node: Any, tangents: Sequence[Any], record: bool, cls: type)
     like = next(t for t in tangents if t is not None)
     found: dict[Node, Any] = {}
 
-    def run(gs: list[Any]) -> None:
-        node.op.step(node, gs if several else gs[0], found, needed, True, cls)
+    def run(gs: list[Any], found: dict[Node, Any] = found, record: bool = True) -> None:
+        node.op.step(node, gs if several else gs[0], found, needed, record, cls)
 
+    draws = Draws()
     with each_example(*(shape for shape, _ in spaces)):
-        leaves, start = _on_zeros(
-            spaces, like, record, cls, run, f"forward mode through {where(node)}", "`jvp`"
-        )
+        with draws.record():
+            leaves, start = _on_zeros(
+                spaces, like, record, cls, run, f"forward mode through {where(node)}", "`jvp`"
+            )
         reached = [(found.get(p), t) for p, t in pairs.items() if t is not None]
         before = _state.recording(fresh=False) if record else _state.pulling()
         try:
@@ -66,8 +70,15 @@ def push_transposed(node: Any, tangents: Sequence[Any], record: bool, cls: type)
             ) from error
         finally:
             _state.restore(before)
-    ts = [pulled.get(leaf) for leaf in leaves]
+        ts = [pulled.get(leaf) for leaf in leaves]
+        if getattr(node.op, "by_hand", False) or not _is_ours(node.op):
+            check_linear(node, spaces, like, run, draws, found, ts, pairs)
     return ts if several else ts[0]
+
+
+def _is_ours(op: Any) -> bool:
+    """Whether an operation is one of the library, whose rules are linear; a law tests that."""
+    return bool(op.function.__module__.startswith(__name__.partition(".")[0] + "."))
 
 
 def pull_transposed(

@@ -1,8 +1,8 @@
-"""Functions whose gradient is written by hand may use no tracked tensor but their arguments."""
+"""Tracked tensors that a function with a hand-written gradient uses and that are no arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._user_code import user_line
@@ -58,3 +58,42 @@ def closed(subject: str, function: Any, args: Iterable[Any], allowed: Iterable[A
         return function(*args), guard
     finally:
         _state.restore(before)
+
+
+def older_ends(
+    roots: Iterable[Node], own: Sequence[Node | None], start: int
+) -> list[Node]:
+    """The nodes from before a number that the roots lead to, apart from some.
+
+    own   nodes at which a path ends too, and which do not count: those of a call's arguments
+    """
+    seen: set[Node | None] = {None, *own}
+    stack = [node for node in roots if node not in seen]
+    seen.update(stack)
+    found: list[Node] = []
+    for node in stack:  # which grows
+        if node.seq < start or (not node.parents and is_older(node, start)):
+            if node not in found:
+                found.append(node)
+            continue
+        for parent in node.parents:
+            if parent not in seen:
+                seen.add(parent)
+                stack.append(parent)  # type: ignore[arg-type]
+    return found
+
+
+def reaches_older(root: Node, own: Sequence[Node | None], start: int) -> bool:
+    """Whether `older_ends` of one root finds any (hot path)."""
+    seen: set[Any] = {None, root}
+    seen.update(own)
+    stack: list[Any] = [root]
+    for node in stack:  # which grows
+        parents = node.parents
+        if node.seq < start or (not parents and is_older(node, start)):
+            return True
+        for parent in parents:
+            if parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return False

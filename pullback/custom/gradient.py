@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import FunctionType
@@ -11,16 +12,18 @@ from typing import Any
 
 from ..arrays import is_array
 from ..core import state as _state
-from ..core.cotangent import complex_dtypes
+from ..core.cotangent import accumulate, complex_dtypes
 from ..core.custom_op import CustomNode, custom_node
 from ..core.node import FREED, Leaf, Node, number, object_new, where
 from ..core.outside import current_graph, traces
 from ..core.record import attach, freed
+from ..core.reverse import pull
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentError, InplaceError, RuleError, RuleTypeError, VariablesError
 from ..lost_paths import own_node
 from ..trees import Rebuild, flatten, leaves
 from ..variable import Variable, reads
+from .capture_guard import older_ends, reaches_older
 from .rule import accumulate_checked, as_tensor, enter_rule, outputs_of, rule_name
 
 
@@ -62,13 +65,17 @@ class CustomGradient:
         if keywords or now > _state.ALL:
             return self._call((), *args, **keywords)
         before = reads[0]
+        start = number()
         result = self.function(*args)
         if (
             reads[0] != before or result.__class__ is not tuple or len(result) != 2
             or not isinstance(result[0], Tensor) or not callable(result[1])
         ):
-            return self._recorded(result, tuple(parents), args, reads[0] != before)
+            return self._recorded(result, tuple(parents), args, start)
         y, grad = result
+        inner = y._history
+        if inner is not None and inner not in parents and reaches_older(inner, parents, start):
+            return self._recorded(result, tuple(parents), args, start)
         out = object_new(y._out)
         out._array = d = y._array
         if now < level:
@@ -98,32 +105,44 @@ class CustomGradient:
                 flat = leaves(args)
                 nodes = [a._node if isinstance(a, Tensor) else None for a in flat]
                 break
-        before = reads[0]
         now = _state.state()
-        if now.accumulators:  # without a tape too, the history tells which variables are read
-            _state.change(enabled=True, watching=True)
+        start = number()
+        if now.accumulators:  # without a tape too, the history tells which tensors are captured
+            _state.change(enabled=True, watching=_state.EVERYTHING)
         try:
             result = self.function(*first, *args, **keywords)
         finally:
             if now.accumulators:
                 _state.restore(now)
-        return self._recorded(result, tuple(nodes), flat, reads[0] != before)
+        return self._recorded(result, tuple(nodes), flat, start)
 
     def _recorded(
-        self, result: Any, parents: tuple[Node | None, ...], flat: Sequence[Any], read: bool
+        self, result: Any, parents: tuple[Node | None, ...], flat: Sequence[Any], start: int
     ) -> Any:
-        """What the function returned, checked and recorded; `read`: it may have read variables."""
+        """What the function returned, checked and recorded.
+
+        start   a number from before the call: what was recorded earlier and is no argument was
+                captured
+        """
         if result.__class__ is not tuple or len(result) != 2 or not callable(result[1]):
             raise RuleTypeError(
                 f"custom_gradient `{self.name}`", "a value and its gradient function: (y, grad)",
                 f"a {type(result).__name__}", "return y, grad",
             )
         y, grad = result
-        variables = self._variables(y, parents) if read else ()
+        roots = [v._node if isinstance(v, Tensor) else None for v in leaves(y)]
+        ends = older_ends([n for n in roots if n is not None], parents, start)
+        variables = _variables(ends)
         if variables:
-            parents += tuple([v._leaf for v in variables])
+            of_variables = [v._leaf for v in variables]
+            ends = [n for n in ends if n not in of_variables]
+            parents += tuple(of_variables)
             check_takes_variables(grad, self.name, variables)
-        return self._outputs(y, grad, parents, variables, flat)
+        now = _state.state()
+        followed = tuple([n for n in ends if now.follows(n) or now.pushes(n)])
+        if followed:
+            grad = Following(grad, roots, followed, start)
+        return self._outputs(y, grad, parents + followed, variables, flat)
 
     def _bound(
         self, first: tuple[Any, ...], args: tuple[Any, ...], keywords: dict[str, Any]
@@ -140,27 +159,6 @@ class CustomGradient:
                     "a tracked tensor", "make the parameter positional, or pass stop_gradient(…)",
                 )
         return bound.args[len(first) :], bound.kwargs
-
-    def _variables(
-        self, y: Any, parents: tuple[Node | None, ...]
-    ) -> tuple[Variable, ...]:
-        """The trainable variables that the value was computed from, apart from the arguments."""
-        stack = [v._node for v in leaves(y) if isinstance(v, Tensor) and v._node is not None]
-        seen: set[Any] = set(parents)
-        found: list[Leaf] = []
-        while stack:
-            node = stack.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            if isinstance(node, Leaf):
-                if node.trainable and node.variable is not None:
-                    found.append(node)
-            else:
-                stack.extend(p for p in node.parents if p is not None)
-        found.sort(key=lambda leaf: leaf.born)
-        alive = [leaf.variable() for leaf in found if leaf.variable is not None]
-        return tuple([v for v in alive if v is not None])
 
     def _outputs(
         self, y: Any, grad: Any, parents: tuple[Node | None, ...],
@@ -184,7 +182,7 @@ class CustomGradient:
 
     def held(self, node: Any) -> Iterator[tuple[str, Any]]:
         """The arrays that the gradient function reads, so far as its closure shows them."""
-        for tensor in captured(node.saved):
+        for tensor in captured(_rule(node)):
             # A variable gets another array when it is assigned; the number of its leaf tells.
             leaf = own_node(tensor) if isinstance(tensor, Tensor) else None
             if isinstance(leaf, Leaf) and leaf.seq > node.seq and leaf.seq != leaf.born:
@@ -201,8 +199,8 @@ class CustomGradient:
         """One step of a first-order pull."""
         grad = node.saved
         if (
-            len(node.parents) != 1 or node.details or grad is FREED or node.dtype is None
-            or complex_dtypes[node.dtype]
+            len(node.parents) != 1 or node.details or grad.__class__ is not FunctionType
+            or node.dtype is None or complex_dtypes[node.dtype]
         ):
             self.step(node, g, cotangents, None, False, node.cls)
             return
@@ -230,17 +228,72 @@ class CustomGradient:
         record: bool, cls: type,
     ) -> None:
         """One step of any pull: call the gradient function and hand on what it returns."""
-        grad = node.saved
-        if grad is FREED:
+        if node.saved is FREED:
             raise freed(node)
+        grad = _rule(node)
         gs = outputs_of(g, node, node.cls)
+        own = node.parents
+        if node.saved is not grad:
+            own = node.saved.step(g, own, cotangents, needed, record, cls)
         before = enter_rule(record)
         try:
-            answer = _with_variables(grad, gs, node) if node.details else grad(*gs)
+            answer = _with_variables(grad, gs, node, len(own)) if node.details else grad(*gs)
         finally:
             if before is not None:
                 _state.restore(before)
-        accumulate_checked(_flat(answer), node, cotangents, needed, record, grad)
+        accumulate_checked(_flat(answer), node, cotangents, needed, record, grad, own)
+
+
+class Following:
+    """What a call saves beside its gradient function when it captured tracked tensors.
+
+    The gradient function has no gradients for these: they are those of the recorded forward.
+
+    roots   the node of each output, None where nothing was tracked
+    nodes   the nodes of the captured tensors: the last parents of the call's node
+    start   a number from before the call
+    """
+
+    __slots__ = ("grad", "nodes", "roots", "start")
+
+    def __init__(
+        self, grad: Any, roots: list[Node | None], nodes: tuple[Node, ...], start: int
+    ) -> None:
+        self.grad, self.roots, self.nodes, self.start = grad, roots, nodes, start
+
+    def step(
+        self, g: Any, parents: tuple[Node | None, ...], cotangents: dict[Node, Any],
+        needed: set[Node] | None, record: bool, cls: type,
+    ) -> tuple[Node | None, ...]:
+        """Pull through the forward to the captured tensors; returns the other parents."""
+        arriving: dict[Node, Any] = {}
+        for root, c in zip(self.roots, g if g.__class__ is list else [g], strict=True):
+            if root is not None and c is not None:
+                old = arriving.get(root)
+                arriving[root] = c if old is None else old + c
+        wanted = [n for n in self.nodes if needed is None or n in needed]
+        if arriving and wanted:
+            spans = [(self.start, math.inf)]
+            found = pull(arriving, wanted, record=record, spans=spans, cls=cls, inner=True)
+            for node in wanted:
+                if found.get(node) is not None:
+                    accumulate(cotangents, node, found[node])
+        return parents[: len(parents) - len(self.nodes)]
+
+
+def _rule(node: Any) -> Any:
+    """The gradient function of a call."""
+    saved = node.saved
+    return saved.grad if saved.__class__ is Following else saved
+
+
+def _variables(nodes: Sequence[Node]) -> tuple[Variable, ...]:
+    """The trainable variables among captured nodes, in the order of their making."""
+    found = [
+        n for n in nodes if isinstance(n, Leaf) and n.trainable and n.variable is not None
+    ]
+    alive = [n.variable() for n in sorted(found, key=lambda n: n.born) if n.variable is not None]
+    return tuple([v for v in alive if v is not None])
 
 
 def captured(function: Any) -> Iterator[Any]:
@@ -275,8 +328,11 @@ def _flat(answer: Any) -> Any:
     return answer
 
 
-def _with_variables(grad: Any, gs: list[Any], node: Any) -> Any:
-    """Call a gradient function with `variables`; returns both groups of gradients in a row."""
+def _with_variables(grad: Any, gs: list[Any], node: Any, parents: int) -> Any:
+    """Call a gradient function with `variables`; returns both groups of gradients in a row.
+
+    parents   the number of arguments and variables
+    """
     answer = grad(*gs, variables=list(node.details))
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:
         raise RuleError(
@@ -289,7 +345,7 @@ def _with_variables(grad: Any, gs: list[Any], node: Any) -> Any:
             rule_name(grad, node), f"{len(node.details)} gradients for `variables`",
             f"{len(of_variables)}",
         )
-    count = len(node.parents) - len(node.details)
+    count = parents - len(node.details)
     if not count and inputs == [None]:
         inputs = []
     if len(inputs) != count:
@@ -324,6 +380,9 @@ def custom_gradient(function: Callable[..., Any]) -> Any:
               where there is none. When the function reads trainable variables that are not its
               arguments, `grad` must have a parameter `variables`, and returns a pair: gradients
               of the arguments, gradients of the variables
+
+    A tracked tensor that the function uses and that is no argument gets the gradient of the
+    forward, as it was computed.
 
     The derivative of `grad` itself gives higher orders, through everything it reads; for a second
     derivative of one's own, use a custom gradient inside it. Keyword arguments are put in their

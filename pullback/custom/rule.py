@@ -34,13 +34,17 @@ def outputs_of(g: Any, node: Any, cls: type, *, zeros: bool = True) -> list[Any]
 
 def accumulate_checked(
     answer: Any, node: Node, cotangents: dict[Node, Any], needed: set[Node] | None, record: bool,
-    rule: Callable[..., Any],
+    rule: Callable[..., Any], parents: tuple[Node | None, ...] | None = None,
 ) -> None:
-    """Check what a hand-written rule returned and add it to the cotangents of the parents."""
-    parents = node.parents
+    """Check what a hand-written rule returned and add it to the cotangents of the parents.
+
+    parents   those that the rule has gradients for, where these are not all of the node's
+    """
+    if parents is None:
+        parents = node.parents
     answers: Sequence[Any] = answer if isinstance(answer, (tuple, list)) else (answer,)
     if len(answers) != len(parents):
-        answers = _counted(answers, node, rule)
+        answers = _counted(answers, len(parents), node, rule)
     index = -1
     for parent, r in zip(parents, answers, strict=True):
         index += 1
@@ -100,8 +104,9 @@ class _Who:
         return f"gradient {self.index} returned by {rule_name(self.rule, self.node)}"
 
 
-def _counted(answers: Sequence[Any], node: Node, rule: Callable[..., Any]) -> Sequence[Any]:
-    count = len(node.parents)
+def _counted(
+    answers: Sequence[Any], count: int, node: Node, rule: Callable[..., Any]
+) -> Sequence[Any]:
     if len(answers) > count and all(r is None for r in answers[count:]):
         return answers[:count]
     raise RuleError(
