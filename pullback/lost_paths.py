@@ -159,12 +159,15 @@ def forget() -> None:
 
 
 class Departure:
-    """The values of a tracked tensor left the library: of a node, by a call, at a line."""
+    """The values of a tracked tensor left the library: of a node, by a call, at a line.
 
-    __slots__ = ("by", "line", "node")
+    live   whether an operation in their place would have been recorded, or carried a tangent
+    """
 
-    def __init__(self, node: Node, by: str, line: str) -> None:
-        self.node, self.by, self.line = node, by, line
+    __slots__ = ("by", "line", "live", "node")
+
+    def __init__(self, node: Node, by: str, line: str, live: bool) -> None:
+        self.node, self.by, self.line, self.live = node, by, line, live
 
 
 followed: Scoped[tuple[list[Departure], ...]] = Scoped("departures", ())
@@ -179,9 +182,22 @@ def left(node: Node | None, by: str) -> None:
     remember(LEFT, by, (node,))
     lists = followed.get()
     if lists:
-        departure = Departure(node, by, user_line())
+        departure = Departure(node, by, user_line(), state().differentiates([node]))
         for seen in lists:
             seen.append(departure)
+
+
+def departed_from(nodes: Iterable[Any], before: int) -> list[Departure]:
+    """The noted departures of tensors of some nodes, before a number in the order of recording."""
+    wanted = {node for node in nodes if node is not None}
+    found = []
+    for entry in _kept.lost:
+        at, kind, by, near = entry[0], entry[1], entry[2], entry[5]
+        node = near[0]() if kind == LEFT and at < before and near else None
+        if node is not None and node in wanted:
+            lost = Lost(*entry)
+            found.append(Departure(node, by, f"{lost.file}:{lost.line}", True))
+    return found
 
 
 def follow() -> tuple[list[Departure], Any]:

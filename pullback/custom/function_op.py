@@ -11,9 +11,11 @@ from ..core.node import FREED, Node
 from ..core.record import freed
 from ..core.tensor import raw, wrap
 from ..errors import RuleError
+from ..lost_paths import departed_from
 from ..transposition import pull_transposed, zeros_for
 from .context import linked
 from .rule import accumulate_checked, accumulate_one, outputs_of, rule_name, tangent_of
+from .severed import run_rule, with_forward
 
 
 class FunctionOp(CustomOp):
@@ -53,10 +55,17 @@ class FunctionOp(CustomOp):
             raise freed(node)
         gs = outputs_of(g, node, node.cls, zeros=node.saved._materialize)
         backward = self.function.backward
-        answer = _asked(backward, node, gs, record)
+        answer, departed = run_rule(record, _asked, backward, node, gs, record)
+        if record:
+            departed = with_forward(
+                departed, node.saved.__dict__.values(),
+                lambda: departed_from(node.parents, node.seq),
+            )
         if answer is None:
             answer = (None,) * len(node.parents)
-        accumulate_checked(answer, node, cotangents, needed, record, backward)
+        accumulate_checked(
+            answer, node, cotangents, needed, record, backward, departures=departed
+        )
 
 
 class PushedFunctionOp(FunctionOp):

@@ -20,11 +20,12 @@ from ..core.record import attach, freed
 from ..core.reverse import pull
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentError, InplaceError, RuleError, RuleTypeError, VariablesError
-from ..lost_paths import own_node
+from ..lost_paths import departed_from, own_node
 from ..trees import Rebuild, flatten, leaves
 from ..variable import Variable, reads
 from .capture_guard import older_ends, reaches_older
 from .rule import accumulate_checked, as_tensor, enter_rule, outputs_of, rule_name
+from .severed import run_rule, with_forward
 
 
 class CustomGradient:
@@ -237,11 +238,20 @@ class CustomGradient:
             own = node.saved.step(g, own, cotangents, needed, record, cls)
         before = enter_rule(record)
         try:
-            answer = _with_variables(grad, gs, node, len(own)) if node.details else grad(*gs)
+            answer, departed = (
+                run_rule(record, _with_variables, grad, gs, node, len(own)) if node.details
+                else run_rule(record, grad, *gs)
+            )
         finally:
             if before is not None:
                 _state.restore(before)
-        accumulate_checked(_flat(answer), node, cotangents, needed, record, grad, own)
+        if record:
+            departed = with_forward(
+                departed, captured(grad), lambda: departed_from(node.parents, node.seq)
+            )
+        accumulate_checked(
+            _flat(answer), node, cotangents, needed, record, grad, own, departed
+        )
 
 
 class Following:

@@ -27,6 +27,7 @@ from ..errors import (
 )
 from .recompute import recall_input, recall_output
 from .rule import accumulate_checked, enter_rule
+from .severed import run_rule
 
 Rule = Callable[..., Any]
 _registered: dict[str, Rule] = {}
@@ -206,11 +207,13 @@ class Overridden(CustomOp):
         shown = [None if v is None else wrapped(cls, conjugated(v)) for v in gs]
         before = enter_rule(record)
         try:
-            answer = self.rule_function(seen, *shown)
+            answer, departed = run_rule(record, self.rule_function, seen, *shown)
         finally:
             if before is not None:
                 _state.restore(before)
-        accumulate_checked(answer, node, cotangents, needed, record, self.rule_function)
+        accumulate_checked(
+            answer, node, cotangents, needed, record, self.rule_function, departures=departed
+        )
 
 
 class override_gradient(ContextDecorator):

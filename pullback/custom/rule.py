@@ -13,6 +13,7 @@ from ..core.node import Node, where
 from ..core.tensor import Tensor, inexact_dtypes, raw, wrap
 from ..errors import RuleError, RuleTypeError
 from ..transposition import zeros_for
+from .severed import severed
 
 
 def outputs_of(g: Any, node: Any, cls: type, *, zeros: bool = True) -> list[Any]:
@@ -35,10 +36,12 @@ def outputs_of(g: Any, node: Any, cls: type, *, zeros: bool = True) -> list[Any]
 def accumulate_checked(
     answer: Any, node: Node, cotangents: dict[Node, Any], needed: set[Node] | None, record: bool,
     rule: Callable[..., Any], parents: tuple[Node | None, ...] | None = None,
+    departures: Sequence[Any] = (),
 ) -> None:
     """Check what a hand-written rule returned and add it to the cotangents of the parents.
 
-    parents   those that the rule has gradients for, where these are not all of the node's
+    parents     those that the rule has gradients for, where these are not all of the node's
+    departures  of tracked tensors, in the rule: a derivative of the gradients needs them
     """
     if parents is None:
         parents = node.parents
@@ -61,6 +64,8 @@ def accumulate_checked(
                 "a tensor, or None for no gradient", f"{r!r} (a {type(r).__name__})",
                 "return zeros_like(x) where the gradient is zero",
             )
+        if departures:
+            r = severed(r, departures, node)
         dtype = r.dtype
         if complex_dtypes[dtype]:
             r = conjugated(r)

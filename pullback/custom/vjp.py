@@ -29,6 +29,7 @@ from .calls import (
 )
 from .capture_guard import closed
 from .rule import accumulate_checked, enter_rule, outputs_of, rule_name
+from .severed import run_rule, with_forward
 
 _running: Scoped[Mapping[Any, State]] = Scoped("running fwd", MappingProxyType({}))
 """For each function whose `fwd` runs without being recorded, the state that it started in."""
@@ -178,13 +179,18 @@ class CustomVjp(HandWritten):
         before = enter_rule(record)
         try:
             if again:
-                residuals = self._residuals(kept)
-            answer = self._bwd(*kept.call.constants(), residuals, cotangent)
+                residuals, in_forward = run_rule(True, self._residuals, kept)
+            answer, departed = run_rule(
+                record, self._bwd, *kept.call.constants(), residuals, cotangent
+            )
         finally:
             if before is not None:
                 _state.restore(before)
+        if again:
+            departed = with_forward(departed, leaves(kept.values), lambda: in_forward)
         accumulate_checked(
-            self._gradients(answer, kept.call, node), node, cotangents, needed, record, self._bwd
+            self._gradients(answer, kept.call, node), node, cotangents, needed, record, self._bwd,
+            departures=departed,
         )
 
     def _gradients(self, answer: Any, call: Call, node: Node) -> list[Any]:

@@ -1,0 +1,112 @@
+"""Gradients of a hand-written rule that took tracked values out of the library: they have no second
+derivative in these values, which must be an error and not a missing term."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..arrays import is_array
+from ..core import state as _state
+from ..core.cotangent import accumulate, wrapped
+from ..core.custom_op import CustomOp
+from ..core.node import Node, number, object_new, where
+from ..core.tensor import Tensor, is_inexact, wrap
+from ..errors import NotDifferentiableError
+from ..lost_paths import Departure, follow
+from .context import UnknownOp, UnknownTangent
+
+Message = tuple[str, str, str, str]
+
+
+def run_rule(
+    record: bool, rule: Callable[..., Any], *args: Any, **keywords: Any
+) -> tuple[Any, Sequence[Departure]]:
+    """The result of a rule, and the departures of tracked tensors in it, if it is recorded."""
+    if not record:
+        return rule(*args, **keywords), ()
+    before = _state.state()
+    departures, _ = follow()
+    try:
+        answer = rule(*args, **keywords)
+    finally:
+        _state.restore(before)
+    return answer, [d for d in departures if d.live]
+
+
+def with_forward(
+    departures: Sequence[Departure], kept: Iterable[Any],
+    in_forward: Callable[[], Sequence[Departure]],
+) -> Sequence[Departure]:
+    """The departures in a rule; and those in its forward, if the rule reads plain arrays.
+
+    kept   all that the rule reads: what the forward took out may be among it, and has no history
+    """
+    if departures or not any(is_array(v) and is_inexact(v) for v in kept):
+        return departures
+    return in_forward()
+
+
+def severed(r: Any, departures: Sequence[Departure], node: Node) -> Any:
+    """A gradient with a history that raises where a derivative needs what left the library.
+
+    Raises later, in a derivative: `NotDifferentiableError`. The part of its history that was
+    recorded stays.
+    """
+    r = r if isinstance(r, Tensor) else wrap(Tensor, r)
+    if r._node is not None and isinstance(r._node.op, (UnknownOp, SeveredOp)):
+        return r
+    first = departures[0]
+    return _severed(r, tuple(dict.fromkeys(d.node for d in departures)), (
+        f"second derivative through {where(node)}", "a backward in tensor operations",
+        f"one in which a tracked tensor leaves the library by {first.by} at {first.line}",
+        "write it with pullback's operations; or mark the backward of a Function "
+        "@once_differentiable, which says that it has a first derivative only; "
+        "x.detach() for a constant",
+    ))
+
+
+def _severed(r: Any, left: tuple[Node | None, ...], message: Message) -> Any:
+    made: Any = object_new(Node)
+    made.op = SeveredOp(message)
+    made.parents = (r._node, *left)
+    made.saved = ()
+    made.seq = number()
+    made.level = min(p.level for p in made.parents if p is not None)
+    made.shape, made.dtype = r._data.shape, r._data.dtype
+    for sweep in _state.state().accumulators:
+        arriving = [None if p is None else sweep.tangents.get(p) for p in made.parents]
+        tangent = made.op.push(made, arriving, False, r._out)
+        if tangent is not None:
+            sweep.tangents[made] = tangent
+    return wrap(r._out, r._data, made)
+
+
+class SeveredOp(CustomOp):
+    """The identity of its first parent; the others are what left the library."""
+
+    by_hand = False
+    keeps = False
+
+    def __init__(self, message: Message) -> None:
+        self.name, self.message = message[0], message
+
+    def step(
+        self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
+        record: bool, cls: type,
+    ) -> None:
+        """Raise if a derivative in what left is needed; pass the cotangent on otherwise."""
+        if needed is None or any(p in needed for p in node.parents[1:]):
+            raise NotDifferentiableError(*self.message)
+        if node.parents[0] is not None:
+            if record:  # what it is multiplied with next depends on what left
+                g = _severed(wrapped(cls, g), node.parents[1:], self.message)
+            accumulate(cotangents, node.parents[0], g)
+
+    def push(self, node: Any, tangents: Iterable[Any], record: bool, cls: type) -> Any:
+        """The tangent of the first parent; one that raises when it is used if others have one."""
+        first, *rest = tangents
+        if any(t is not None for t in rest):
+            return UnknownTangent(self.message)
+        return _severed(first, node.parents[1:], self.message) if isinstance(
+            first, Tensor) else first
