@@ -31,3 +31,20 @@ def user_line() -> str:
     """The line of the user's code that runs now, as `file:line`."""
     frame = user_frame()
     return "an unknown line" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+_BESIDE = {"numpy", "scipy", "pandas", "sklearn", "matplotlib", "torch", "jax"}
+"""Packages that convert what they are given, so that the line that matters called them."""
+
+
+def line_outside() -> str:
+    """The user's line, as `file:line`: the innermost outside this package and array libraries."""
+    frame = user_frame()
+    inner = frame
+    while frame is not None and (
+        frame.f_globals.get("__name__", "").partition(".")[0] in _BESIDE
+        or frame.f_code.co_filename.startswith((PACKAGE, "<__array_function__"))
+    ):
+        frame = frame.f_back
+    frame = frame or inner
+    return "an unknown line" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -132,6 +132,10 @@ class SingularMatrixError(PullbackError, ValueError):
     """A matrix is singular, so it has no inverse."""
 
 
+class LostGradientError(PullbackError, RuntimeError):
+    """Values that a transformation differentiates left the library, so their part would be lost."""
+
+
 class ConvergenceError(PullbackError, RuntimeError):
     """A solver stopped without finding a solution."""
 

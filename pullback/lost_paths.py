@@ -8,15 +8,16 @@ Everything is held by weak references, so that nothing lives longer.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from operator import itemgetter
-from types import CodeType
-from typing import Any
+from types import CodeType, FrameType
+from typing import Any, TypeVar
 from weakref import ref
 
-from ._user_code import user_frame, user_line
+from ._user_code import line_outside, user_frame
 from .core.above import provide
 from .core.node import Leaf, Node, number
 from .core.observe import INTEGER as INTEGER
@@ -29,7 +30,7 @@ from .core.observe import STOPPED as STOPPED
 from .core.observe import notify
 from .core.state import Scoped, state
 from .core.tensor import Tensor, wrap
-from .errors import LostGradientWarning, warn
+from .errors import LostGradientError, LostGradientWarning, warn
 
 MOST = 1000
 """The number of lost paths that are kept, and of operations that were not recorded."""
@@ -170,8 +171,8 @@ class Departure:
         self.node, self.by, self.line, self.live = node, by, line, live
 
 
-followed: Scoped[tuple[list[Departure], ...]] = Scoped("departures", ())
-"""The lists that receive every departure of this thread."""
+followed: Scoped[tuple[Any, ...]] = Scoped("departures", ())
+"""What receives every departure of this thread, by `append`."""
 
 
 @provide
@@ -182,9 +183,79 @@ def left(node: Node | None, by: str) -> None:
     remember(LEFT, by, (node,))
     lists = followed.get()
     if lists:
-        departure = Departure(node, by, user_line(), state().differentiates([node]))
-        for seen in lists:
+        departure = Departure(node, by, line_outside(), state().differentiates([node]))
+        for seen in reversed(lists):
             seen.append(departure)
+
+
+class Refusing:
+    """Receives departures in the function of a transformation: one of its arguments is an error.
+
+    Not in a hand-written gradient, whose rule has the derivative of what it computes; nor where
+    nothing is recorded (`no_grad`), nor of `x.detach()`: there, a constant is meant.
+
+    sources   the nodes of the arguments; None for all tracked tensors
+    since     the number at which the function began
+    warns     warn instead
+    """
+
+    def __init__(
+        self, subject: str, sources: Container[Any] | None = None, since: int = 0, *,
+        warns: bool = False,
+    ) -> None:
+        self.subject, self.sources, self.since, self.warns = subject, sources, since, warns
+
+    def append(self, departure: Departure) -> None:
+        """Take note of a departure, or raise a `LostGradientError`."""
+        if not departure.live or _is_intended():
+            return
+        if self.sources is None:
+            if self.warns:
+                warn(
+                    f"a tracked tensor leaves the library by {departure.by} at {departure.line}: "
+                    "what is computed from it has no gradient; pass x.detach() if that is meant",
+                    LostGradientWarning,
+                )
+                return
+        elif not _comes_from(departure.node, self.sources, self.since):
+            return
+        raise LostGradientError(
+            self.subject, "a function of pullback's operations, which have derivatives",
+            f"a tracked tensor that leaves the library by {departure.by} at {departure.line}",
+            "use pullback's operation there (pullback.stack for an array of tensors); or "
+            "x.detach() for a constant, or to print or log it",
+        )
+
+
+_intended: set[CodeType] = set()
+
+
+def may_leave(function: _Function) -> _Function:
+    """Declare that what runs in a function may leave: it has a derivative of its own."""
+    _intended.add(function.__code__)
+    return function
+
+
+def begins(function: _Function) -> _Function:
+    """Declare that a function calls that of a transformation."""
+    _began.add(function.__code__)
+    return function
+
+
+_began: set[CodeType] = set()
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _is_intended() -> bool:
+    """Whether the user's code that runs is part of a hand-written gradient."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code in _intended:
+            return True
+        if frame.f_code in _began:
+            return False
+        frame = frame.f_back
+    return False
 
 
 def departed_from(nodes: Iterable[Any], before: int) -> list[Departure]:
@@ -269,7 +340,7 @@ def first_from(
     return next((d for d in departures if _comes_from(d.node, nodes, since)), None)
 
 
-def _comes_from(node: Node, sources: set[Any], since: int) -> bool:
+def _comes_from(node: Node, sources: Container[Any], since: int) -> bool:
     seen, stack = {node}, [node]
     while stack:
         now = stack.pop()

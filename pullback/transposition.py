@@ -21,7 +21,7 @@ from .core.tensor import Tensor, raw, wrap
 from .core.vmaps import each_example
 from .errors import NotDifferentiableError
 from .linearity import check_linear
-from .lost_paths import first_from, follow
+from .lost_paths import first_from, follow, may_leave
 from .rng_replay import Draws
 
 Space = tuple[Any, Any]
@@ -117,6 +117,7 @@ def pull_transposed(
             accumulate(cotangents, parent, r)
 
 
+@may_leave
 def _on_zeros(
     spaces: Sequence[Space | None], like: Any, record: bool, cls: type,
     run: Callable[[list[Any]], None], subject: str, other: str,

@@ -249,7 +249,7 @@ def test_a_gradient_that_left_through_dlpack_is_explained() -> None:
     def f(x: Any) -> Any:
         return pb.asarray(np.from_dlpack(x)) * 2.0
 
-    with pytest.warns(errors.LostGradientWarning, match="__dlpack__"):
+    with pytest.raises(errors.LostGradientError, match="__dlpack__"):
         pb.jacobian(f)(pb.asarray([1.0, 2.0]))
 
 

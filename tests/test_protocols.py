@@ -237,11 +237,11 @@ def test_questions_are_answered_plainly() -> None:
     assert (np.shape(TRACKED), np.ndim(TRACKED), np.size(TRACKED)) == ((3,), 1, 3)
 
 
-def test_what_leaves_is_remembered() -> None:
+def test_what_leaves_is_an_error() -> None:
     def lossy(x: Any) -> Any:
         return pb.asarray(np.asarray(x)[0] * float(x[1]))
 
-    with pytest.warns(errors.LostGradientWarning, match=r"numpy\.asarray at .*test_protocols"):
+    with pytest.raises(errors.LostGradientError, match=r"numpy\.asarray at .*test_protocols"):
         pb.grad(lossy)(np.ones(2))
 
 

@@ -11,9 +11,8 @@ from .node import Leaf, Node, number
 class Captured:
     """Collects the tracked tensors from outside that a function uses, and cuts them off.
 
-    While it is in force (`State.closed`), an operation on such a tensor is computed and not
-    not recorded; `nodes` has their nodes, in order of use. Tapes and transformations that the
-    function itself opens work as usual.
+    While it is in force (`State.closed`), an operation on such a tensor is not recorded; `nodes`
+    has their nodes, in order of use. Tapes and transformations that it opens work as usual.
     """
 
     def __init__(self) -> None:

@@ -185,7 +185,8 @@ class Tensor(Exchanged, Declared):
         return id(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and not self.ndim else format(str(self), spec)
+        looked = adapters[self._data.__class__].numpy  # which is no departure
+        return format(looked(self._data).item() if spec and not self.ndim else str(self), spec)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self._node is not None and not self.is_leaf:

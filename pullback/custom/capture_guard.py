@@ -11,6 +11,7 @@ from ..core.captures import is_older
 from ..core.node import Node, number
 from ..core.tensor import Tensor
 from ..errors import CaptureError
+from ..lost_paths import may_leave
 
 
 class Guard:
@@ -50,6 +51,7 @@ class Guard:
         )
 
 
+@may_leave
 def closed(subject: str, function: Any, args: Iterable[Any], allowed: Iterable[Any] = ()) -> Any:
     """The result of a function under a guard, and the guard."""
     guard = Guard(subject, allowed)

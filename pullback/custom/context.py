@@ -233,14 +233,20 @@ def unknown(
     parents: tuple[Node | None, ...], data: Any, message: tuple[str, str, str, str]
 ) -> Node:
     """A node that raises when a derivative is taken through it."""
+    node = stand_in(UnknownOp(message), parents, data)
+    for accumulator in _state.state().accumulators:
+        if any(p is not None and p in accumulator.tangents for p in parents):
+            accumulator.tangents[node] = UnknownTangent(message)
+    return node
+
+
+def stand_in(op: Any, parents: tuple[Node | None, ...], data: Any) -> Node:
+    """A node for an array, of an operation that says what its history is."""
     node = object_new(Node)
-    node.op = UnknownOp(message)
+    node.op = op
     node.parents = parents
     node.saved = ()
     node.seq = number()
     node.level = min((p.level for p in parents if p is not None), default=_state.ALL)
     node.shape, node.dtype = data.shape, data.dtype
-    for accumulator in _state.state().accumulators:
-        if any(p is not None and p in accumulator.tangents for p in parents):
-            accumulator.tangents[node] = UnknownTangent(message)
     return node

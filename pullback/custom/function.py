@@ -19,6 +19,7 @@ from ..core.record import attach
 from ..core.state import QUIET, set_state, state
 from ..core.tensor import Tensor, inexact_dtypes, wrap
 from ..errors import ArgumentError, ArgumentTypeError, RuleTypeError
+from ..lost_paths import may_leave
 from ..trees import leaves
 from .context import Context, FunctionNode, saved_entry, unknown, untie
 from .function_op import FunctionOp, JvpFunctionOp, PushedFunctionOp
@@ -160,6 +161,7 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
     context, recorded, general = cls._context, cls._recorded, cls.op.has_jvp
     apart = cls._separate or cls.vmap is not Function.vmap
 
+    @may_leave
     def apply(*args: Any, **keywords: Any) -> Any:
         if keywords:
             args = cls._positional(args, keywords)

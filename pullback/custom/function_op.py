@@ -11,7 +11,7 @@ from ..core.node import FREED, Node
 from ..core.record import freed
 from ..core.tensor import raw, wrap
 from ..errors import RuleError
-from ..lost_paths import departed_from
+from ..lost_paths import departed_from, may_leave
 from ..transposition import pull_transposed, zeros_for
 from .context import linked
 from .rule import accumulate_checked, accumulate_one, outputs_of, rule_name, tangent_of
@@ -77,6 +77,7 @@ class PushedFunctionOp(FunctionOp):
         """The tangents of the outputs: call `jvp`, and check what it returns."""
         return self._along(node, tangents, record, quiet=not record)
 
+    @may_leave
     def _along(self, node: Any, tangents: Any, record: bool, *, quiet: bool) -> Any:
         if node.saved is FREED:
             raise freed(node)

@@ -20,7 +20,7 @@ from ..core.record import attach, freed
 from ..core.reverse import pull
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentError, InplaceError, RuleError, RuleTypeError, VariablesError
-from ..lost_paths import departed_from, own_node
+from ..lost_paths import departed_from, may_leave, own_node
 from ..trees import Rebuild, flatten, leaves
 from ..variable import Variable, reads
 from .capture_guard import older_ends, reaches_older
@@ -48,6 +48,7 @@ class CustomGradient:
         """As a method: `self` is no argument of the gradient."""
         return self if instance is None else functools.partial(self._call, (instance,))
 
+    @may_leave
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Compute the value, and record the gradient function if it is differentiated."""
         # The plain case, tensors in and one tensor out, is `_call` in the fewest steps.
@@ -94,6 +95,7 @@ class CustomGradient:
         node.dtype = d.dtype
         return out
 
+    @may_leave
     def _call(self, first: tuple[Any, ...], /, *args: Any, **keywords: Any) -> Any:
         if keywords:
             args, keywords = self._bound(first, args, keywords)

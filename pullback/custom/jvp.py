@@ -14,6 +14,7 @@ from ..core.record import attach, freed
 from ..core.state import Scoped
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, RuleError, RuleTypeError
+from ..lost_paths import may_leave
 from ..rng_replay import Draws
 from ..transposition import pull_transposed
 from ..trees import Rebuild, flatten, leaves, mapped
@@ -134,6 +135,7 @@ class CustomJvp(HandWritten):
 
         pull_transposed(node, g, cotangents, needed, record, node.cls, along)
 
+    @may_leave
     def _along(self, node: Any, tangents: Sequence[Any], record: bool) -> list[Any]:
         """The tangents of all outputs, as the rule says, checked."""
         kept = node.saved

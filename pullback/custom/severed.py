@@ -10,15 +10,16 @@ from ..arrays import is_array
 from ..core import state as _state
 from ..core.cotangent import accumulate, wrapped
 from ..core.custom_op import CustomOp
-from ..core.node import Node, number, object_new, where
+from ..core.node import Node, where
 from ..core.tensor import Tensor, is_inexact, wrap
 from ..errors import NotDifferentiableError
-from ..lost_paths import Departure, follow
-from .context import UnknownOp, UnknownTangent
+from ..lost_paths import Departure, follow, may_leave
+from .context import UnknownOp, UnknownTangent, stand_in
 
 Message = tuple[str, str, str, str]
 
 
+@may_leave
 def run_rule(
     record: bool, rule: Callable[..., Any], *args: Any, **keywords: Any
 ) -> tuple[Any, Sequence[Departure]]:
@@ -67,13 +68,7 @@ def severed(r: Any, departures: Sequence[Departure], node: Node) -> Any:
 
 
 def _severed(r: Any, left: tuple[Node | None, ...], message: Message) -> Any:
-    made: Any = object_new(Node)
-    made.op = SeveredOp(message)
-    made.parents = (r._node, *left)
-    made.saved = ()
-    made.seq = number()
-    made.level = min(p.level for p in made.parents if p is not None)
-    made.shape, made.dtype = r._data.shape, r._data.dtype
+    made = stand_in(SeveredOp(message), (r._node, *left), r._data)
     for sweep in _state.state().accumulators:
         arriving = [None if p is None else sweep.tangents.get(p) for p in made.parents]
         tangent = made.op.push(made, arriving, False, r._out)

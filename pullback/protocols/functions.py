@@ -18,7 +18,7 @@ from . import picking as picking
 from . import polynomials as polynomials
 from . import reducing as reducing
 from . import shapes as shapes
-from .leaving import plain, store, without_rule
+from .leaving import looked_at, store, without_rule
 from .refused import MAKES, PLAIN, REFUSED, WRITES
 from .table import RULES
 
@@ -42,7 +42,7 @@ def answer_of(function: Any) -> Callable[[Any, Any], Any]:
     if rule is not None:
         return partial(_by_rule, subject, function, rule, *_parameters(function, rule))
     if key in PLAIN:
-        return lambda args, kwargs: function(*plain(args, subject), **plain(kwargs, subject))
+        return lambda args, kwargs: function(*looked_at(args), **looked_at(kwargs))
     if key in MAKES:
         return lambda args, kwargs: Tensor(without_rule(subject, function, args, kwargs))
     return partial(

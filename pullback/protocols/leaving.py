@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from ..arrays import adapters
 from ..core import versions
 from ..core.inplace import overwrite
 from ..core.state import ALL, state
@@ -47,6 +48,18 @@ def plain(value: Any, by: str) -> Any:
         return tuple(parts) if isinstance(value, tuple) else parts
     if isinstance(value, Mapping):
         return {name: plain(part, by) for name, part in value.items()}
+    return value
+
+
+def looked_at(value: Any) -> Any:
+    """`plain`, for functions that only look: their results have no derivative anyway."""
+    if isinstance(value, Tensor):
+        return adapters[value._data.__class__].numpy(value._data)
+    if isinstance(value, (tuple, list)):
+        parts = [looked_at(part) for part in value]
+        return tuple(parts) if isinstance(value, tuple) else parts
+    if isinstance(value, Mapping):
+        return {name: looked_at(part) for name, part in value.items()}
     return value
 
 

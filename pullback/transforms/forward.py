@@ -16,13 +16,14 @@ from ..core.node import number
 from ..core.op import OPS
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
-from ..lost_paths import follow, warn_of_lost
+from ..lost_paths import Refusing, begins, follow, followed, warn_of_lost
 from ..trees import WithoutNone, flatten
 from .mapping import vmap
 from .reverse import bases, grad, jacrev
 from .trace import END, Argnums, Trace, as_output, check_callable, places
 
 
+@begins
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     has_aux: bool = False,
@@ -64,6 +65,7 @@ def jvp(
     start = number()
     before = sweep.activate()
     departed, _ = follow()
+    followed.set((*followed.get(), Refusing(subject, sweep.tangents, start)))
     try:
         out = fun(*rebuild(seen))
     finally:

@@ -79,8 +79,8 @@ def grad(
     every other transformation.
 
     Raises `ShapeError` if the value is not a single number, `DtypeError` for an argument or a
-    value without derivative; warns with `LostGradientWarning` if the derivative is zero because a
-    tensor left the library (`float`, `.numpy()`).
+    value without derivative; raises `LostGradientError` if a value that depends on the arguments
+    leaves the library (`float`, `.numpy()`).
 
     >>> import pullback as pb
     >>> pb.grad(pb.tanh)(0.0)

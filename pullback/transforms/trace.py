@@ -23,7 +23,7 @@ from ..errors import (
     PositionError,
     ShapeError,
 )
-from ..lost_paths import followed, warn_of_lost
+from ..lost_paths import Refusing, begins, followed, warn_of_lost
 from ..trees import Rebuild, WithoutNone, flatten, leaves, mapped
 
 Argnums = int | Sequence[int]
@@ -41,6 +41,7 @@ class Trace:
     level    the level of the arguments' nodes
     """
 
+    @begins
     def __init__(
         self, subject: str, fun: Callable[..., Any], args: Sequence[Any],
         keywords: Mapping[str, Any], places: Sequence[int], *, has_aux: bool = False,
@@ -60,8 +61,9 @@ class Trace:
         self.start = number()
         before = _state.state()
         self.departures: list[Any] = []
+        refusing = Refusing(self.subject, set(self.nodes) - {None}, self.start)
         _state.set_state(before.changed(enabled=True, inference=False, scoped={
-            **before.scoped, followed: (*followed.get(), self.departures), _inside: True,
+            **before.scoped, followed: (*followed.get(), refusing, self.departures), _inside: True,
         }))
         try:
             out = fun(*seen, **keywords)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...core.state import setting
+from ...errors import ArgumentError
+from ...lost_paths import Refusing, followed
 from .guards import guarding
 from .journal import keeping
 
@@ -13,7 +15,9 @@ __all__ = ["debug"]
 
 
 @contextmanager
-def debug(nan: bool = False, inf: bool = False, inplace: bool = False) -> Iterator[None]:
+def debug(
+    nan: bool = False, inf: bool = False, inplace: bool = False, departures: str = "note"
+) -> Iterator[None]:
     """Context manager: records the user's line for every operation, for errors and `explain`.
 
     nan, inf  an operation that turns finite inputs into NaN, or infinity, raises an `AnomalyError`
@@ -23,6 +27,11 @@ def debug(nan: bool = False, inf: bool = False, inplace: bool = False) -> Iterat
     inplace   NumPy arrays that a recorded operation needs for its gradient are read-only until
               they are freed, so that a line that writes to them raises (NumPy's `ValueError` for
               an array, `InplaceError` for a Tensor). Existing views of them stay writable
+
+    departures  "warn" or "error" where the values of a tracked tensor leave the library (`float`,
+              `.item()`, `.numpy()`, …): a `LostGradientWarning` or `LostGradientError` with the
+              line, under tapes and for `requires_grad` too. Printing, comparing and `x.detach()`
+              are always allowed
 
     >>> import pullback as pb
     >>> x = pb.tensor([1.0], requires_grad=True)
@@ -43,5 +52,14 @@ def debug(nan: bool = False, inf: bool = False, inplace: bool = False) -> Iterat
       expected: finite numbers
       got:      inf at index (1,): the cotangent that came in is 1.0; ...
     """
-    with setting(lines=True), keeping(), guarding(nan, inf, inplace):
+    if departures not in ("note", "warn", "error"):
+        raise ArgumentError(
+            "argument `departures` of debug", "'note', 'warn' or 'error'", repr(departures)
+        )
+    told = followed.get()
+    if departures != "note":
+        told = (*told, Refusing("debug(departures='error')", warns=departures == "warn"))
+    with (
+        setting(lines=True), keeping(), guarding(nan, inf, inplace), followed.held(told),
+    ):
         yield
