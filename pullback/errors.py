@@ -52,6 +52,10 @@ class ArgumentError(PullbackError, ValueError):
     """An argument has an invalid value."""
 
 
+class FileFormatError(ArgumentError):
+    """The content of a file is damaged, truncated or of another format."""
+
+
 class ArgumentTypeError(PullbackError, TypeError):
     """An argument has an invalid type."""
 

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import (
     ArgumentError,
     DtypeError,
+    FileFormatError,
     PositionError,
     PullbackError,
     SessionError,
@@ -68,6 +69,12 @@ class NotFoundError(OpError, UnknownNameError):
     code = NOT_FOUND
 
 
+class DataLossError(OpError, FileFormatError):
+    """Data was lost or corrupted, such as a truncated checkpoint."""
+
+    code = DATA_LOSS
+
+
 class OutOfRangeError(OpError, PositionError):
     """An index is out of range, or a source is exhausted."""
 
@@ -81,7 +88,6 @@ def _family(name: str, code: int, doc: str) -> Any:
 AbortedError = _family("AbortedError", ABORTED, "An operation was aborted.")
 AlreadyExistsError = _family("AlreadyExistsError", ALREADY_EXISTS, "The entity already exists.")
 CancelledError = _family("CancelledError", CANCELLED, "An operation was cancelled.")
-DataLossError = _family("DataLossError", DATA_LOSS, "Data was lost or corrupted.")
 DeadlineExceededError = _family("DeadlineExceededError", DEADLINE_EXCEEDED, "A timeout.")
 InternalError = _family("InternalError", INTERNAL, "An internal invariant is broken.")
 PermissionDeniedError = _family("PermissionDeniedError", PERMISSION_DENIED, "No permission.")

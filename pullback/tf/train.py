@@ -5,15 +5,19 @@ The files are safetensors: names and numbers, no code.
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from .._files import write_file
 from ..core.tensor import raw
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, FileFormatError
 from ..nn.saving import load, save
-from .errors import NotFoundError
+from .errors import DataLossError, NotFoundError
 from .module import Module
 from .optimizers import Optimizer
 from .variable import Variable
@@ -68,7 +72,7 @@ class Checkpoint:
         """Write to a path and return it; the file name is the path plus `.safetensors`."""
         path = Path(f"{file_prefix}{SUFFIX}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        save(dict(self._variables()), path)
+        save(self._named(), path)
         return str(file_prefix)
 
     def restore(self, save_path: Any, options: Any = None) -> Status:
@@ -85,7 +89,7 @@ class Checkpoint:
     def read(self, save_path: Any, options: Any = None) -> Status:
         """`restore`, for a path returned by `write`."""
         found = variables_in(save_path)
-        own = dict(self._variables())
+        own = self._named()
         for name in own.keys() & found.keys():
             own[name].assign(raw(found[name]))
         unused = found.keys() - own.keys()
@@ -93,6 +97,18 @@ class Checkpoint:
             for name in [n for n in unused if n.startswith(place)]:
                 optimizer.awaited[name.removeprefix(place)] = raw(found[name])
         return Status(set(unused), set(own.keys() - found.keys()) - {"save_counter"})
+
+    def _named(self) -> dict[str, Any]:
+        """The variables by name; an error where two have one name, and one would be lost."""
+        found: dict[str, Any] = {}
+        for name, v in self._variables():
+            if name in found:
+                raise ArgumentError(
+                    "objects of tf.train.Checkpoint", "another path to each variable",
+                    f"two variables at {name!r}", "rename an attribute or a key",
+                )
+            found[name] = v
+        return found
 
     def _held(self) -> dict[str, Any]:
         return {k: v for k, v in vars(self).items() if k != "root"}
@@ -129,7 +145,7 @@ def _walk(value: Any, name: str, seen: tuple[int, ...] = ()) -> Iterator[tuple[s
     elif isinstance(value, Module):
         parts = sorted((k, v) for k, v in vars(value).items() if not k.startswith("__"))
     elif isinstance(value, dict):
-        parts = sorted((str(k), v) for k, v in value.items())
+        parts = sorted(((str(k), v) for k, v in value.items()), key=itemgetter(0))
     elif isinstance(value, (list, tuple)):
         parts = enumerate(value)
     for key, part in parts:
@@ -168,9 +184,14 @@ class Status:
 
 
 def variables_in(path: Any) -> dict[str, Any]:
-    """The variables of a checkpoint, by name; raises `NotFoundError` if there is no file."""
+    """The variables of a checkpoint, by name.
+
+    Raises `NotFoundError` if there is no file, and `DataLossError` if it is damaged.
+    """
     try:
         return load(f"{path}{SUFFIX}")
+    except FileFormatError as error:
+        raise DataLossError(None, None, str(error)) from None
     except FileNotFoundError:
         raise NotFoundError(None, None, f"no checkpoint at {path}") from None
 
@@ -178,7 +199,8 @@ def variables_in(path: Any) -> dict[str, Any]:
 def note_latest(path: Any, state_filename: str | None = None) -> None:
     """Records a checkpoint as the latest of its directory."""
     state = Path(path).parent / (state_filename or "checkpoint")
-    state.write_text(f'model_checkpoint_path: "{Path(path).name}"\n')
+    name = json.dumps(Path(path).name, ensure_ascii=False)
+    write_file(state, os.fsencode(f"model_checkpoint_path: {name}\n"))
 
 
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
@@ -189,8 +211,11 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
     note = Path(checkpoint_dir) / (latest_filename or "checkpoint")
     if not note.exists():
         return None
-    named = re.search(r'"(.*)"', note.read_text())
-    path = note.parent / (named[1] if named else "")
+    try:
+        named = re.search(r'".*"', os.fsdecode(note.read_bytes()))
+        path = note.parent / (json.loads(named[0]) if named else "")
+    except (ValueError, TypeError):  # a damaged note names no checkpoint
+        return None
     return str(path) if Path(f"{path}{SUFFIX}").exists() else None
 
 

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
 from typing import Any
 
-from ..errors import ArgumentError
+from .._files import write_file
 from ..nn.nesting import dumps, loads
 from .creation import made
-from .errors import as_runtime, guarded_pull
+from .errors import guarded_pull
 from .nn.parameter import Parameter
+from .tensor import Size
 
 __all__ = ["load", "save"]
+
+_CLASSES = {"size": Size}
 
 
 @guarded_pull
 def save(obj: Any, f: Any, **how: Any) -> None:
-    """Saves dictionaries, lists and tuples of tensors and plain values to a file.
+    """Saves dictionaries, lists, tuples and sets of tensors and plain values to a file.
+
+    Plain values are Python's and NumPy's numbers, text, bytes, dtypes and None. What `load` returns
+    equals what was saved, in classes and dtypes; an object that occurs twice is one object again.
 
     f  a path, or an object with `write`; an existing file is replaced only when the new one
-       is complete
+       is complete and on the disk
 
     Raises `ArgumentTypeError` for anything else, such as a whole module: save its `state_dict()`.
 
@@ -33,21 +37,19 @@ def save(obj: Any, f: Any, **how: Any) -> None:
     >>> torch.load(file)
     {'epoch': 3, 'weights': [tensor([1., 1.])]}
     """
-    content = dumps(obj)
-    if hasattr(f, "write"):
-        f.write(content)
+    content = dumps(obj, _CLASSES)
+    if not hasattr(f, "write"):
+        write_file(f, content)
         return
-    path = Path(f)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    rest = memoryview(content)
+    while rest:
+        count = f.write(rest)  # an unbuffered file may take a part
+        if not count or count >= len(rest):
+            break
+        rest = rest[count:]
 
 
+@guarded_pull
 def load(
     f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool = True,
     mmap: bool | None = None, **how: Any,
@@ -56,14 +58,13 @@ def load(
 
     map_location  accepted and ignored: tensors live in CPU memory
 
-    Raises a RuntimeError subclass for other files: pickles are not read, because they can
-    run code.
+    Raises `FileFormatError` (a RuntimeError here) for damaged and truncated files and for other
+    formats: pickles are not read, because they can run code.
     """
-    content = f.read() if hasattr(f, "read") else Path(f).read_bytes()
-    try:
-        return loads(content, _made)
-    except ArgumentError as error:
-        raise as_runtime(error) from None
+    if hasattr(f, "read"):
+        return loads(f.read(), _made, _CLASSES)
+    with open(f, "rb") as file:
+        return loads(file.read(), _made, _CLASSES, f"`load` of {os.fspath(f)!r}")
 
 
 def _made(array: Any, learnt: bool, requires_grad: bool) -> Any:

@@ -9,7 +9,7 @@ from tests.house.sources import under_type_checking as typing_lines
 from tests.loops import none_of
 
 LAYERS = [
-    ["errors", "_loading", "_places", "_user_code", "_parameters"],
+    ["errors", "_files", "_loading", "_places", "_user_code", "_parameters"],
     ["arrays", "_registry"],
     ["core"],
     ["kinds", "linearity", "lost_paths", "rng_replay", "transposition"],

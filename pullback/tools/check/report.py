@@ -12,6 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy
 
+from ..._files import write_file
 from ...errors import ArgumentError, CheckFailed
 from .finding import Finding
 from .mistakes import Mistake, mistakes
@@ -204,7 +205,7 @@ class Report:
             raise ArgumentError(
                 "Report.save", f"a path that ends in {', '.join(makers)}", str(path)
             )
-        Path(path).write_text(make(), encoding="utf-8")
+        write_file(path, make())
 
     def raise_if_failed(self) -> None:
         """Raise `CheckFailed` if anything is wrong."""

@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..._files import write_file
 from ...errors import ArgumentError
 from ..table import Table, page
 from .curves import Curve, History
@@ -35,7 +36,7 @@ def save(path: Target, history: History, table: Table, alarms: list[int]) -> Non
     target.parent.mkdir(parents=True, exist_ok=True)
     if ending == ".html":
         title = f"<h1>{escape(target.stem)}</h1>"
-        target.write_text(page(target.stem, [title, _svg(made), table]), "utf-8")
+        write_file(target, page(target.stem, [title, _svg(made), table]))
         return
     made.savefig(target, format=ending[1:], dpi=130)
 

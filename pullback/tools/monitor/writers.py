@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import io
 import itertools
 import os
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..._files import write_file
 from ...nn.saving import MissingPackageError
 from ..table import Table
 
@@ -46,12 +48,11 @@ class Rows:
 
     def _start(self, earlier: Any) -> None:
         """Writes a header and the earlier rows to a new file, which then replaces the old one."""
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        with beside.open("w", newline="", encoding="utf-8") as file:
-            rows = csv.DictWriter(file, self._columns, restval="", lineterminator="\n")
-            rows.writeheader()
-            rows.writerows(earlier)
-        os.replace(beside, self.path)
+        text = io.StringIO(newline="")
+        rows = csv.DictWriter(text, self._columns, restval="", lineterminator="\n")
+        rows.writeheader()
+        rows.writerows(earlier)
+        write_file(self.path, text.getvalue())
         self._file = self.path.open("a", newline="", encoding="utf-8")
         self._rows = csv.DictWriter(self._file, self._columns, restval="", lineterminator="\n")
 

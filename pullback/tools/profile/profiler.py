@@ -10,6 +10,7 @@ from threading import get_ident, get_native_id
 from time import perf_counter_ns as clock
 from typing import Any, NamedTuple
 
+from ..._files import write_file
 from ..._user_code import user_line
 from ...core.node import Node, line_of
 from ...core.observe import Calls, Run, observing
@@ -213,7 +214,7 @@ class Profile:
         if made is None:
             raise ArgumentError("argument `path` of Profile.save", "a name that ends in .json, "
                                 ".html or .txt", repr(str(path)))
-        path.write_text(made(), encoding="utf-8")
+        write_file(path, made())
 
 
 def _row(name: str, group: list[Event]) -> Row:

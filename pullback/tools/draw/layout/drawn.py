@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ...._files import write_file
 from ....errors import ArgumentError
 from .dot import dot
 from .page import page
@@ -74,7 +75,7 @@ class Drawn:
         if target.suffix not in ENDINGS:
             raise ArgumentError("save of a picture", f"a name that ends in {', '.join(ENDINGS)}",
                                 repr(target.name))
-        target.write_text(getattr(self, ENDINGS[target.suffix]), encoding="utf-8")
+        write_file(target, getattr(self, ENDINGS[target.suffix]))
         return target
 
     def _repr_svg_(self) -> str | None:
