@@ -17,10 +17,10 @@ from .core.tensor import Tensor, check_inexact, is_inexact, raw, wrap
 from .custom.override import Overrides
 from .errors import ArgumentError, ArgumentTypeError, DtypeError, TapeError
 from .kinds.symbols import current_graph
-from .lost_paths import followed
 from .ops import broadcast_to, ones_like, reshape, stack, zeros_like
 from .transforms.mapping import vmap
 from .transforms.reverse import bases
+from .transforms.trace import inside
 from .transposition import zeros_for
 from .trees import flatten, leaves
 from .variable import Variable
@@ -398,7 +398,7 @@ def _is_recording() -> bool:
     Always true while a graph is built: its gradients may be computed when it is done.
     """
     now = _state.state()
-    return now.enabled and bool(now.tapes or followed.get() or current_graph())
+    return now.enabled and bool(now.tapes or inside.get() or current_graph())
 
 
 def is_zero(unconnected: Any) -> bool:

@@ -9,10 +9,9 @@ from .node import Leaf, Node, number
 
 
 class Captured:
-    """Collects the tracked tensors from outside that a function uses, and cuts them off.
+    """Collects the tracked tensors from outside that a function uses, while it is `State.closed`.
 
-    While it is in force (`State.closed`), an operation on such a tensor is not recorded; `nodes`
-    has their nodes, in order of use. Tapes and transformations that it opens work as usual.
+    `nodes` has their nodes, in order of use.
     """
 
     def __init__(self) -> None:
@@ -22,16 +21,13 @@ class Captured:
         self.nodes: dict[Node, None] = {}
 
     def check(self, op: Any, parents: tuple[Node | None, ...]) -> bool:
-        """Take note of parents from outside; whether there are no others."""
-        inside = False
+        """Take note of parents from outside; False: the operation is recorded."""
         for parent in parents:
-            if parent is None:
-                continue
-            if not is_older(parent, self.start):
-                inside = True
-            elif parent.level <= self.level or any(parent in a.tangents for a in self.sweeps):
+            if parent is not None and is_older(parent, self.start) and (
+                parent.level <= self.level or any(parent in a.tangents for a in self.sweeps)
+            ):
                 self.nodes[parent] = None
-        return not inside
+        return False
 
 
 def is_older(node: Node, start: int) -> bool:

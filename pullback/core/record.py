@@ -215,9 +215,9 @@ def _attached(node: Any, now: State, values: Sequence[Any], inputs: Sequence[Any
 
 def _is_wanted(op: Any, parents: tuple[Node | None, ...], level: int, now: State) -> bool:
     """Whether a node is recorded for reverse mode, or has tangents; captures are told of it."""
-    if level > now.level and not now.accumulators:
+    if now.closed is not None and now.closed.check(op, parents):
         return False
-    return now.closed is None or not now.closed.check(op, parents)
+    return level <= now.level or bool(now.accumulators)
 
 
 def _completed(

@@ -275,7 +275,7 @@ class _Scope:
         if rule is None:
             inside = op.overridden(self.rules) if hasattr(op, "overridden") else None
             if inside is None:
-                if not getattr(op, "opaque", False):
+                if not hasattr(op, "rerun_with"):  # the operations inside were met themselves
                     self.others.add(op.name)
             else:
                 self.met |= op.contents()
@@ -297,7 +297,7 @@ class _Scope:
 class RuleOverrides:
     """For a node, what is pulled in its place; of rules {operation: function}.
 
-    An operation that holds others (a traced function) may have rules for these.
+    An operation that holds others (a traced function, a checkpoint) may have rules for these.
     """
 
     def __init__(self, rules: Mapping[Any, Rule]) -> None:
@@ -314,7 +314,10 @@ class RuleOverrides:
         if rule is not None:
             return Overridden(op, rule, cls, getattr(node.op, "held", None))
         inside = getattr(node.op, "overridden", None)
-        return None if inside is None else inside(self.rules)
+        if inside is not None:
+            return inside(self.rules)
+        rerun_with = getattr(node.op, "rerun_with", None)
+        return None if rerun_with is None else rerun_with(RuleOverrides(self.rules))
 
 
 class Overrides(RuleOverrides):

@@ -15,12 +15,12 @@ from ..core.cotangent import accumulate
 from ..core.custom_op import CustomOp, custom_node
 from ..core.node import FREED, Leaf, Node, number, where
 from ..core.record import attach, freed
-from ..core.reverse import pull, reached_ends
+from ..core.reverse import pull, reached, reached_ends
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentError, CaptureError, InplaceError
 from ..rng_replay import Draws
 from ..trees import flatten, leaves
-from .trace import END, as_output
+from .trace import END, as_output, inside
 
 
 def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,7 +28,8 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     The backward pass runs `fun` a second time to recompute the values that derivatives need.
     Gradients also reach tracked tensors that `fun` closes over. The second run draws the same
-    random numbers. Checkpoints nest, work in every mode and order, and as decorators.
+    random numbers. `fun` may compute gradients itself, and they are differentiated as they would be
+    without the checkpoint. Checkpoints nest, work in every mode and order, and as decorators.
 
     `fun` must do the same in both runs: a captured variable or tensor that was assigned or modified
     in between raises `InplaceError`; a newly captured tensor raises `CaptureError`.
@@ -47,9 +48,7 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
         if not now.level:  # nothing records, so nothing would be saved
             return fun(*args, **keywords)
         call = _Call(fun, args, keywords)
-        out = call.first()
-        flat, rebuild = flatten(out)
-        outs = [as_output(v, f"checkpoint of `{call.name}`") for v in flat]
+        outs, rebuild = call.first()
         return rebuild(call.recorded(outs))
 
     return checkpointed
@@ -95,8 +94,6 @@ def _in_turn(functions: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
 class _Call(CustomOp):
     """One call of a checkpointed function: the operation of its node."""
 
-    opaque = True  # overrides meet the operations inside when the call is recomputed
-
     def __init__(self, fun: Callable[..., Any], args: Any, keywords: Any) -> None:
         self.fun = fun
         self.name = f"checkpoint({getattr(fun, '__name__', 'function')})"
@@ -105,6 +102,7 @@ class _Call(CustomOp):
         now = _state.state()
         level = self.level = now.level
         self.lines, self.overrides = now.lines, now.overrides
+        self.inside = inside.get() or bool(now.tapes)  # gradients of inner tapes are recorded
         nodes = [x._node if isinstance(x, Tensor) else None for x in self.flat]
         self.tracked = [
             i for i, n in enumerate(nodes)
@@ -112,21 +110,32 @@ class _Call(CustomOp):
         ]
         self.parents = [nodes[i] for i in self.tracked]
         self.captured: list[Node] = []
+        self.operations: set[Any] = set()
 
-    def first(self) -> Any:
-        """The first run; saves no intermediate values."""
+    def first(self) -> tuple[list[Any], Any]:
+        """The outputs of the first run, and a function that rebuilds their tree.
+
+        It is recorded as the second one is, so that tensors and gradients inside behave alike; the
+        graph is freed at its end. Tangents are computed in `push`.
+        """
         seen = list(self.flat)
-        for i in self.tracked:
-            seen[i] = wrap(seen[i]._out, seen[i]._data)
         guard = Captured()
-        before = _state.change(closed=guard)
+        for i in self.tracked:
+            data = seen[i]._data
+            known = seen[i]._node.level <= self.level
+            seen[i] = wrap(seen[i]._out, data, Leaf(data, _state.REQUIRED) if known else None)
+        before = _state.change(closed=guard, accumulators=())
         try:
             with self.draws.record():
                 out = self._run(seen)
         finally:
             _state.restore(before)
         self.captured = list(guard.nodes)
-        return out
+        flat, rebuild = flatten(out)
+        outs = [as_output(v, f"checkpoint of `{self.name}`") for v in flat]
+        roots = {o._node: None for o in outs if o._node is not None}
+        self.operations = {n.op for n in reached(roots, [(guard.start, END)])}
+        return outs, rebuild
 
     def _run(self, flat: list[Any]) -> Any:
         args, keywords = self.rebuild(flat)
@@ -142,6 +151,21 @@ class _Call(CustomOp):
         for i in self.tracked:  # the node holds the arrays, and can free them
             self.flat[i] = self.flat[i]._out
         return attach(custom_node(self, parents, saved, outs[0]._out), outs, inputs)
+
+    # Overrides of a finished computation, which are applied to the second run -------------------
+
+    def contents(self) -> set[Any]:
+        """The operations inside."""
+        found = {getattr(op, "base", op) for op in self.operations}
+        for op in [op for op in found if hasattr(op, "contents")]:
+            found |= op.contents()
+        return found
+
+    def rerun_with(self, overrides: Any) -> Any:
+        """What stands in for this call where gradients inside are overridden; or None."""
+        if self.contents().isdisjoint(overrides.rules):
+            return None
+        return _OverriddenCall(self, overrides)
 
     # The second run -------------------------------------------------------------------------
 
@@ -165,15 +189,17 @@ class _Call(CustomOp):
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
-        record: bool, cls: type,
+        record: bool, cls: type, overrides: Any = None,
     ) -> None:
         """One backward step: recomputes the call with recording, and pulls back through it."""
         seen, own = self._arguments(node, linked=record)
         # Watch the same tensors as in the first run, whatever tapes were open then.
         watching = self.level if self.level > _state.REQUIRED else 0
         before = _state.change(
-            enabled=True, watching=watching, tapes=(), lines=self.lines, overrides=self.overrides
+            enabled=True, watching=watching, tapes=(), lines=self.lines, overrides=self.overrides,
+            keep_values=overrides is not None,
         )
+        inside.set(self.inside)
         if not record:
             _state.change(accumulators=())
         try:
@@ -191,7 +217,10 @@ class _Call(CustomOp):
             self._check_captured(roots, wanted, start, node)
         finally:
             _state.restore(before)
-        found = pull(roots, wanted, record=record, spans=[(start, END)], cls=cls, inner=True)
+        found = pull(
+            roots, wanted, record=record, overrides=overrides, spans=[(start, END)], cls=cls,
+            inner=True,
+        )
         for parent, end in zip(node.parents, wanted, strict=True):
             r = found.get(end)
             if r is not None and (needed is None or parent in needed):
@@ -227,3 +256,21 @@ class _Call(CustomOp):
             return [sweep.tangent(o) for o in outs]
         finally:
             _state.restore(before)
+
+
+class _OverriddenCall(CustomOp):
+    """A call whose second run is pulled back through with other gradients."""
+
+    def __init__(self, base: _Call, overrides: Any) -> None:
+        self.base, self.overrides, self.name = base, overrides, base.name
+
+    def contents(self) -> set[Any]:
+        """The operations inside."""
+        return self.base.contents()
+
+    def step(
+        self, node: Node, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
+        record: bool, cls: type,
+    ) -> None:
+        """One backward step."""
+        self.base.step(node, g, cotangents, needed, record, cls, self.overrides)

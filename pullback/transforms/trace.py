@@ -28,8 +28,9 @@ from ..trees import Rebuild, WithoutNone, flatten, leaves, mapped
 
 Argnums = int | Sequence[int]
 END: Final = math.inf
-_inside: _state.Scoped[bool] = _state.Scoped("inside a transformation", False)
-"""Whether the function of a transformation is currently running."""
+inside: _state.Scoped[bool] = _state.Scoped("inside a transformation", False)
+"""Whether the function of a transformation is running, also for the second time, in a checkpoint:
+gradients that it computes with a tape are recorded, because they may be differentiated."""
 
 
 class Trace:
@@ -63,7 +64,7 @@ class Trace:
         self.departures: list[Any] = []
         refusing = Refusing(self.subject, set(self.nodes) - {None}, self.start)
         _state.set_state(before.changed(enabled=True, inference=False, scoped={
-            **before.scoped, followed: (*followed.get(), refusing, self.departures), _inside: True,
+            **before.scoped, followed: (*followed.get(), refusing, self.departures), inside: True,
         }))
         try:
             out = fun(*seen, **keywords)
@@ -126,7 +127,7 @@ class Trace:
 
     def _reads_more(self, level: int) -> bool:
         """Whether a rule may read a value that an outer transformation or tape differentiates."""
-        if not _inside.get() and level < _state.ALL:
+        if not inside.get() and level < _state.ALL:
             return False
         roots = {o._node: None for o in self.outs if o._node is not None}
         return reads_more(roots, [(self.start, END)])
