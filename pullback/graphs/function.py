@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..arrays import SCALARS, adapters, is_array
+from ..arrays.batched import Batched
 from ..arrays.symbol import AnyShape
 from ..core.op import OPS
 from ..core.tensor import Tensor, raw, to_array, wrap
@@ -206,6 +207,8 @@ class Function:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Run the graph for arguments like these, which is traced if there is none yet."""
         if keywords or current_graph() is not None:
+            if self._is_mapped(args, keywords):
+                return self._inlined(args, keywords)
             given = self._given(args, keywords)
             return self._concrete(given).call(given.tensors)
         key = plain_key(args)  # of tensors only: most calls are found with the least work
@@ -239,6 +242,19 @@ class Function:
         return "\n".join(map(repr, self._found.values()))
 
     # Inside ---------------------------------------------------------------------------------
+
+    @staticmethod
+    def _is_mapped(args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+        """Whether a graph is built and an argument is batched: one call of it cannot be."""
+        return current_graph() is not None and any(
+            raw(v).__class__ is Batched for v in flatten((args, keywords))[0]
+        )
+
+    def _inlined(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The Python function's operations, each of which is mapped in the graph being built."""
+        if self.input_signature is not None:
+            args, keywords = self._fitted(args, keywords), {}
+        return self.python_function(*args, **keywords)
 
     def _given(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Given:
         if self.input_signature is not None:

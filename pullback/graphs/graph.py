@@ -11,11 +11,19 @@ import numpy
 
 from .._user_code import user_line
 from ..arrays import adapters, is_array
+from ..arrays.batched import Batched
 from ..arrays.symbol import Symbol, is_open
 from ..core.op import Op
 from ..core.record import REFUSALS, refuse
 from ..core.tensor import raw
-from ..errors import ArgumentError, GraphError, PullbackError, UnknownNameError, suggestion
+from ..errors import (
+    ArgumentError,
+    GraphError,
+    PullbackError,
+    SymbolError,
+    UnknownNameError,
+    suggestion,
+)
 from ..kinds import symbols as _symbols
 from . import spaces
 from .aliasing import as_constant, same_values
@@ -142,6 +150,12 @@ class Graph:
         value = raw(value)
         if value.__class__ is Symbol:
             return value if value.operation.graph is self else self.capture(value)
+        if value.__class__ is Batched:
+            raise SymbolError(
+                f"{value!r} as an argument of one operation of a graph", "an array or a tensor",
+                "a batched value: this operation cannot be mapped by vmap while a graph is built",
+                "call vmap outside the traced function, or map_fn inside it",
+            )
         return self.constant(value) if is_array(value) else value
 
     def capture(self, symbol: Symbol) -> Symbol:

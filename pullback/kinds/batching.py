@@ -16,9 +16,10 @@ from .._parameters import parameters_of
 from ..arrays import SCALARS, adapters, dominant
 from ..arrays.batched import Batched, bare, hidden_under, spread
 from ..arrays.batched_index import index_tags, opened
+from ..arrays.symbol import is_open
 from ..core.op import OPS
 from ..core.vmaps import running
-from ..errors import BatchedValueError, LoopWarning, warn
+from ..errors import BatchedValueError, LoopWarning, SymbolError, warn
 from . import symbols
 from .shapes import axes_of
 
@@ -165,19 +166,36 @@ def drawn(
 ) -> Any:
     """Random numbers of a shape from `draw(shape)`: inside vmap, others for each example.
 
-    While a graph is built, the symbol of numbers that are drawn when it runs.
+    While a graph is built, the symbol of numbers that are drawn when it runs; then vmaps around the
+    graph apply, and here those inside it.
     """
-    if symbols.current_graph() is not None:
-        return symbols.later.random(draw, shape, subject, numpy.dtype(dtype))
-    maps = [vmap for vmap in running() if vmap.randomness != "same"]
+    graph = symbols.current_graph()
+    start = 0 if graph is None else _start_of(graph)
+    maps = [vmap for vmap in running() if vmap.randomness != "same" and vmap.tag > start]
     if any(vmap.randomness == "error" for vmap in maps):
         raise BatchedValueError(
             f"`{subject}` inside vmap(…, randomness=\"error\")", "no random numbers",
             "a draw", 'pass randomness="different" or "same" to vmap',
         )
     sizes = tuple([vmap.size for vmap in maps])
-    array = draw((*sizes, *shape))
+    if graph is None:
+        array = draw((*sizes, *shape))
+    else:
+        if sizes and is_open(shape):
+            raise SymbolError(
+                f"`{subject}` inside vmap, while a graph is built", "a shape that is known",
+                f"{shape!r}", "draw outside vmap, and map over the numbers",
+            )
+        whole = (*sizes, *shape) if sizes else shape
+        array = symbols.later.random(draw, whole, subject, numpy.dtype(dtype))
     return hidden_under(array, [vmap.tag for vmap in maps])
+
+
+def _start_of(graph: Any) -> int:
+    """The number at which the tracing began that a graph belongs to; 0 for one built by hand."""
+    while getattr(graph, "outer", None) is not None:
+        graph = graph.outer
+    return int(getattr(graph, "start", 0))
 
 
 
