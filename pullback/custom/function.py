@@ -259,11 +259,13 @@ def _recorded(cls: type[Function], ctx: Any, args: tuple[Any, ...], out: Any) ->
     _settle(ctx, args, tuple(tensors))
     plain = single and not dirty and not flat and inexact_dtypes[tensors[0]._data.dtype]
     without = [i for i, t in enumerate(tensors) if any(t is f for f in flat)]
+    for d in dirty:  # before the node gets its number: its own write makes nothing stale
+        versions.written(d._data, cls.__name__)
     attached = attach(node, tensors, args, single=plain, flat=without)
     if plain:
         return attached[0]
     made = [
-        _output(o, attached[_position(o, tensors)]._node, args, dirty, cls.__name__)
+        _output(o, attached[_position(o, tensors)]._node, args, dirty)
         if isinstance(o, Tensor) else o for o in outs
     ]
     return made[0] if single else tuple(made)
@@ -288,12 +290,11 @@ def _settle(ctx: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> None:
 
 
 def _output(
-    o: Any, node: Node | None, args: tuple[Any, ...], dirty: tuple[Any, ...], name: str
+    o: Any, node: Node | None, args: tuple[Any, ...], dirty: tuple[Any, ...]
 ) -> Any:
     """One output among several, with its node, if it has one."""
     given = any(o is a for a in args)
     if any(o is d for d in dirty):
-        versions.written(o._data, name)
         inplace.rewrite(o, node)
         return o
     if given:

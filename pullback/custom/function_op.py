@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..core import state as _state
@@ -13,6 +14,7 @@ from ..core.tensor import raw, wrap
 from ..errors import RuleError
 from ..lost_paths import departed_from, may_leave
 from ..transposition import pull_transposed, zeros_for
+from .captured_values import unchanged
 from .context import linked
 from .rule import accumulate_checked, accumulate_one, outputs_of, rule_name, tangent_of
 from .severed import run_rule, with_forward
@@ -26,6 +28,11 @@ class FunctionOp(CustomOp):
     def __init__(self, function: Any) -> None:
         self.function = function
         self.name = function.__name__
+
+    def held(self, node: Any) -> Iterator[tuple[str, Any]]:
+        """The arrays among the context's attributes; saved tensors are checked when read."""
+        own = [v for name, v in node.saved.__dict__.items() if not name.startswith("_")]
+        return unchanged(node, own, [self.function.backward], "attribute of `ctx`")
 
     def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
         """One step of a first-order pull."""

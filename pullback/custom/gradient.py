@@ -6,24 +6,23 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
-from ..arrays import is_array
 from ..core import state as _state
 from ..core.cotangent import accumulate, complex_dtypes
 from ..core.custom_op import CustomNode, custom_node
-from ..core.node import FREED, Leaf, Node, number, object_new, where
+from ..core.node import FREED, Leaf, Node, number, object_new
 from ..core.outside import current_graph, traces
 from ..core.record import attach, freed
 from ..core.reverse import pull
-from ..core.tensor import Tensor, raw, wrap
-from ..errors import ArgumentError, InplaceError, RuleError, RuleTypeError, VariablesError
-from ..lost_paths import departed_from, may_leave, own_node
+from ..core.tensor import Tensor, wrap
+from ..errors import ArgumentError, RuleError, RuleTypeError, VariablesError
+from ..lost_paths import departed_from, may_leave
 from ..trees import Rebuild, flatten, leaves
 from ..variable import Variable, reads
 from .capture_guard import older_ends, reaches_older
+from .captured_values import captured, unchanged
 from .rule import accumulate_checked, as_tensor, enter_rule, outputs_of, rule_name
 from .severed import run_rule, with_forward
 
@@ -185,16 +184,7 @@ class CustomGradient:
 
     def held(self, node: Any) -> Iterator[tuple[str, Any]]:
         """The arrays that the gradient function reads, so far as its closure shows them."""
-        for tensor in captured(_rule(node)):
-            # A variable gets another array when it is assigned; the number of its leaf tells.
-            leaf = own_node(tensor) if isinstance(tensor, Tensor) else None
-            if isinstance(leaf, Leaf) and leaf.seq > node.seq and leaf.seq != leaf.born:
-                raise InplaceError(
-                    f"gradient of {where(node)}", "the tensors that its gradient function reads, "
-                    "unchanged", "one that was assigned since",
-                    "compute gradients before updating tensors, or copy the value in the forward",
-                )
-            yield "captured tensor", raw(tensor)
+        return unchanged(node, [_rule(node)])
 
     # The pull -------------------------------------------------------------------------------
 
@@ -249,7 +239,7 @@ class CustomGradient:
                 _state.restore(before)
         if record:
             departed = with_forward(
-                departed, captured(grad), lambda: departed_from(node.parents, node.seq)
+                departed, captured([grad]), lambda: departed_from(node.parents, node.seq)
             )
         accumulate_checked(
             _flat(answer), node, cotangents, needed, record, grad, own, departed
@@ -306,29 +296,6 @@ def _variables(nodes: Sequence[Node]) -> tuple[Variable, ...]:
     ]
     alive = [n.variable() for n in sorted(found, key=lambda n: n.born) if n.variable is not None]
     return tuple([v for v in alive if v is not None])
-
-
-def captured(function: Any) -> Iterator[Any]:
-    """The tensors and arrays that a function closes over, in containers and functions too."""
-    stack, seen = [function], set()
-    while stack:
-        value = stack.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, Tensor) or is_array(value):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            stack.extend(value)
-        elif isinstance(value, dict):
-            stack.extend(value.values())
-        elif isinstance(value, functools.partial):
-            stack += [value.func, *value.args, *value.keywords.values()]
-        elif isinstance(value, FunctionType):
-            stack.extend(value.__defaults__ or ())
-            for cell in value.__closure__ or ():
-                with suppress(ValueError):  # an empty cell
-                    stack.append(cell.cell_contents)
 
 
 def _flat(answer: Any) -> Any:

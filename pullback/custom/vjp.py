@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -28,6 +28,7 @@ from .calls import (
     zeros_like_leaf,
 )
 from .capture_guard import closed
+from .captured_values import unchanged
 from .rule import accumulate_checked, enter_rule, outputs_of, rule_name
 from .severed import run_rule, with_forward
 
@@ -159,6 +160,10 @@ class CustomVjp(HandWritten):
         return values, rebuild, residuals
 
     # The pull -----------------------------------------------------------------------------------
+
+    def held(self, node: Any) -> Iterator[tuple[str, Any]]:
+        """The arrays among the residuals, in objects that `bwd` reads too."""
+        return unchanged(node, leaves(node.saved.values), [self._bwd], "residual")
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
