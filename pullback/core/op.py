@@ -126,8 +126,8 @@ class Op:
     """One operation; see the module's text for how it is written."""
 
     __slots__ = (
-        "_keep", "arguments", "batch", "collapses", "defaults", "differentiable", "dtype",
-        "elementwise", "flat", "function", "keeps", "kernels", "linear", "looped", "name",
+        "__weakref__", "_keep", "arguments", "batch", "collapses", "defaults", "differentiable",
+        "dtype", "elementwise", "flat", "function", "keeps", "kernels", "linear", "looped", "name",
         "operate", "outputs", "positional", "pull", "pushes", "refresh", "required", "rules",
         "saves_shapes", "shape", "step", "together", "variadic", "view",
     )

@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakSet
 
 from ..core import state as _state
 from ..core import versions
@@ -110,7 +111,7 @@ class _Call(CustomOp):
         ]
         self.parents = [nodes[i] for i in self.tracked]
         self.captured: list[Node] = []
-        self.operations: set[Any] = set()
+        self.operations: WeakSet[Any] = WeakSet()
 
     def first(self) -> tuple[list[Any], Any]:
         """The outputs of the first run, and a function that rebuilds their tree.
@@ -124,7 +125,9 @@ class _Call(CustomOp):
             data = seen[i]._data
             known = seen[i]._node.level <= self.level
             seen[i] = wrap(seen[i]._out, data, Leaf(data, _state.REQUIRED) if known else None)
-        before = _state.change(closed=guard, accumulators=())
+        before = _state.change(
+            closed=guard, accumulators=(), packing=None, keep_values=False
+        )
         try:
             with self.draws.record():
                 out = self._run(seen)
@@ -134,7 +137,10 @@ class _Call(CustomOp):
         flat, rebuild = flatten(out)
         outs = [as_output(v, f"checkpoint of `{self.name}`") for v in flat]
         roots = {o._node: None for o in outs if o._node is not None}
-        self.operations = {n.op for n in reached(roots, [(guard.start, END)])}
+        found = {getattr(n.op, "base", n.op) for n in reached(roots, [(guard.start, END)])}
+        for op in [op for op in found if hasattr(op, "contents")]:
+            found |= op.contents()
+        self.operations = WeakSet(found)  # those of single calls hold values of the first run
         return outs, rebuild
 
     def _run(self, flat: list[Any]) -> Any:
@@ -156,10 +162,7 @@ class _Call(CustomOp):
 
     def contents(self) -> set[Any]:
         """The operations inside."""
-        found = {getattr(op, "base", op) for op in self.operations}
-        for op in [op for op in found if hasattr(op, "contents")]:
-            found |= op.contents()
-        return found
+        return set(self.operations)
 
     def rerun_with(self, overrides: Any) -> Any:
         """What stands in for this call where gradients inside are overridden; or None."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -409,3 +410,26 @@ def test_overrides_of_a_finished_computation_reach_inside(wrap: Any) -> None:
     close(tape.gradient(y, leaf, overrides={"sign": rule}), right)
     with pytest.raises(pb.errors.UnknownNameError, match="sign"):
         pb.sum(wrap(f)(leaf)).backward(overrides={"tan": rule})
+
+
+@pytest.mark.parametrize("captures", [False, True])
+def test_nested_calls_hold_nothing_of_the_first_run(captures: bool) -> None:
+    nodes = []
+
+    @pb.checkpoint
+    def outer(x: Any) -> Any:
+        h = pb.exp(x)
+        nodes.append(weakref.ref(h.node))
+        inner = (lambda x: h * x) if captures else pb.sin
+        return pb.checkpoint(inner)(h) * 2.0
+
+    x = pb.tensor(numbers(3), requires_grad=True)
+    gc.disable()
+    try:
+        y = outer(x)
+        assert nodes[0]() is None
+    finally:
+        gc.enable()
+    pb.sum(y).backward(overrides={"exp": lambda op, g: g})
+    h = np.exp(x.detach().numpy())
+    close(x.grad, 4 * h if captures else 2 * np.cos(h))
