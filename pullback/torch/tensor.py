@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, ClassVar
 from weakref import ref
 
@@ -375,6 +376,7 @@ class Tensor(CoreTensor):
         copied: Any = guarded(super().__deepcopy__)(memo)
         if self.grad is not None and self.is_leaf:
             copied.grad = wrap(self._out, numpy.array(self.grad._data))
+        copied.__dict__.update(deepcopy(self.__dict__, memo))
         return copied
 
 

@@ -6,6 +6,8 @@ are PyTorch's, or the write is refused, with the reason in `REFUSED`.
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -292,3 +294,4 @@ def test_tensors_take_attributes(torch):
     x.tag = "weights"
     assert x.tag == "weights"
     assert not hasattr(x * 1, "tag")
+    assert copy.deepcopy(x).tag == "weights"
