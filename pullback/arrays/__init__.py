@@ -38,6 +38,7 @@ class Adapter(Protocol):
     # `enter(array)`, which converts an operand; `add`,
     # `lock(array)`, the arrays whose `flags.writeable` protects its memory from writes;
     # `scale` and `move`, see the tables `adders`, `scalers` and `movers`;
+    # `exported(array)`, what DLPack hands out, if consumers cannot read every array;
     # `unpooled()`, if tracemalloc sees its allocations: frees idle memory; and
     # `refusals`, further exceptions that it raises for invalid arguments.
 
@@ -161,14 +162,16 @@ _OTHERS = frozenset({"jax", "jaxlib", "tensorflow", "mlx", "dask"})
 def refuse_foreign(value: Any) -> None:
     """Raises a `MixedLibrariesError` for an array of an unsupported library.
 
-    Such arrays would convert to NumPy silently, and lose their library's autograd history.
+    That is one of `_OTHERS`, or any that follows the Array API standard. Such arrays would convert
+    to NumPy silently, and lose their device and their library's autograd history.
     """
-    library = value.__class__.__module__.partition(".")[0]
-    if library in _OTHERS:
+    cls = value.__class__
+    library = cls.__module__.partition(".")[0]
+    if library in _OTHERS or hasattr(cls, "__array_namespace__"):
         raise MixedLibrariesError(
-            "operand", f"an array of {' or '.join(sorted(set(_FOLDERS)))}",
-            f"one of {library} ({value.__class__.__qualname__})",
-            "convert it explicitly, with numpy.asarray",
+            "operand", f"an array of {' or '.join(sorted(set(_FOLDERS) - {'jaxlib'}))}",
+            f"one of {library} ({cls.__qualname__})",
+            "convert it explicitly, with numpy.asarray or pullback.from_dlpack",
         )
 
 

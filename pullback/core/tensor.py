@@ -447,4 +447,8 @@ def to_list(value: Any) -> Any:
     """Nested sequences with any Tensors inside replaced by their arrays."""
     if isinstance(value, (list, tuple)):
         return [to_list(v) for v in value]
-    return raw(value)
+    if isinstance(value, Tensor):
+        return value._data if traces else value._array
+    if value.__class__ not in SCALARS and not is_array(value):
+        refuse_foreign(value)
+    return value

@@ -198,13 +198,23 @@ def _dlpack(
 ) -> Any:
     """A DLPack capsule, through which another library shares the memory without the history.
 
-    The request is passed to the array's library. Raises `BufferError` if it cannot be met.
+    The request is passed to the array's library. Negative strides, which other libraries reject or
+    do not survive, are copied. Raises `BufferError` if the request cannot be met.
     """
     left(self._node, ".__dlpack__()")
     given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
     data = self._data
     how = {name: value for name, value in given.items() if value is not None}
-    return adapters[data.__class__].asarray(data).__dlpack__(**how)
+    adapter = adapters[data.__class__]
+    array = adapter.asarray(data)
+    readable = getattr(adapter, "exported", _same)(array)
+    if readable is not array and copy is False:
+        raise BufferError("an array with negative strides can be exported as a copy only")
+    return readable.__dlpack__(**how)
+
+
+def _same(array: Any) -> Any:
+    return array
 
 
 def _dlpack_device(self: Any, /) -> Any:

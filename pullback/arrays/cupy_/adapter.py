@@ -102,6 +102,10 @@ class CuPy:
                 made = made.astype(dtype, copy=False)
         return made if like is None else _on(made, like.device)
 
+    def exported(self, array: Any) -> Any:
+        """The array, or a copy if it has negative strides."""
+        return cupy.ascontiguousarray(array) if min(array.strides, default=0) < 0 else array
+
     def own(self, array: Any) -> Any:
         """The array, or a copy if it is a view or in another library's memory."""
         if array.base is None and isinstance(array.data.mem, _OWN) and array.flags.c_contiguous:

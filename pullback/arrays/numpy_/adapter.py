@@ -210,6 +210,10 @@ class NumPy:
         made = numpy.asarray(value, dtype=dtype)
         return narrow.fitted(made) if narrow.is_narrow(made.dtype) else made
 
+    def exported(self, array: Any) -> Any:
+        """The array, or a copy if it has negative strides, at which PyTorch ends the process."""
+        return numpy.ascontiguousarray(array) if min(array.strides, default=0) < 0 else array
+
     def own(self, array: Any) -> Any:
         """The array, or a copy if it is a view (broadcasting makes it read-only) or a scalar."""
         if isinstance(array, numpy.ndarray):

@@ -24,6 +24,7 @@ from .large import add, is_alone, move, scale
 from .linalg import KERNELS as LINEAR
 from .linalg import by_numpy
 from .nn import KERNELS as NEURAL
+from .wrapped import detached, innermost, is_wrapped, refuse, without_memory
 
 _ALL: dict[str, Callable[..., Any]] = {**KERNELS, **NEURAL, **LINEAR}
 
@@ -73,9 +74,9 @@ class Torch:
         return 0
 
     def adopt(self, array: Any) -> Any:
-        """The tensor, detached if PyTorch would record operations on it."""
+        """The tensor, detached if PyTorch's autograd would record operations on it."""
         if array.requires_grad or isinstance(array, torch.nn.Parameter):
-            return array.detach()
+            return detached(array)
         return array
 
     enter = adopt
@@ -86,7 +87,11 @@ class Torch:
 
     def owner(self, array: Any) -> Any:
         """The storage, which all views share."""
-        return array.untyped_storage()
+        return (innermost(array) if is_wrapped(array) else array).untyped_storage()
+
+    def known(self, array: Any) -> Any:
+        """The tensor; None if it is fake or inside `torch.func`."""
+        return None if without_memory(array) else array
 
     def dtype(self, dtype: Any) -> Any:
         """PyTorch's dtype for any library's dtype."""
@@ -94,6 +99,7 @@ class Torch:
 
     def numpy(self, array: Any) -> Any:
         """A NumPy array; shares the memory of a CPU tensor."""
+        refuse(array)
         array = array.detach().cpu().resolve_conj().resolve_neg()
         return (array.float() if array.dtype is torch.bfloat16 else array).numpy()
 
@@ -109,7 +115,7 @@ class Torch:
         Python floats in sequences get the precision of `like`.
         """
         if isinstance(value, Tensor):
-            made = value.detach() if value.requires_grad else value
+            made = detached(value) if value.requires_grad else value
         else:
             made = _converted(value, like)
         if dtype is not None:
@@ -126,12 +132,13 @@ class Torch:
 
     def zeros(self, shape: tuple[int, ...], dtype: Any, like: Any = None) -> Any:
         """Zeros, on the device of another tensor."""
-        device = None if like is None else like.device
-        return torch.zeros(tuple(shape), dtype=dtype_of(dtype), device=device)
+        if isinstance(like, Tensor):
+            return like.new_zeros(tuple(shape), dtype=dtype_of(dtype))
+        return torch.zeros(tuple(shape), dtype=dtype_of(dtype))
 
     def sealed(self, array: Any) -> Any:
         """A view marked as read-only."""
-        view = array.detach()
+        view = array.view_as(array) if is_wrapped(array) else array.detach()
         view._pullback_sealed = True
         return view
 
@@ -155,7 +162,7 @@ class Torch:
             elif advanced(index):
                 at = _positions(array, index).reshape(-1)
                 values = _spread(array, index, value).reshape(-1)
-                array.put_(at, values[_winners(at, array.numel())])
+                array.put_(*_last(at, values, array.numel()))
             else:
                 array[index] = value
         return array
@@ -238,11 +245,14 @@ def _spread(array: Any, index: Any, value: Any) -> Any:
     return value.expand(shape)
 
 
-def _winners(at: Any, count: int) -> Any:
-    """For each written position, the index of its last value."""
+def _last(at: Any, values: Any, count: int) -> tuple[Any, Any]:
+    """Written positions and values, in which a repeated position has its last value only."""
     order = torch.arange(at.numel(), device=at.device)
     last = torch.zeros(count, dtype=torch.int64, device=at.device)
-    return last.scatter_reduce(0, at, order, "amax")[at]
+    winners = last.scatter_reduce(0, at, order, "amax")[at]
+    if is_wrapped(values):  # each position once: PyTorch would count its derivative repeatedly
+        return at[winners == order], values[winners == order]
+    return at, values[winners]
 
 
 ADAPTER = Torch()

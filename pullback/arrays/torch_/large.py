@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .wrapped import is_wrapped, transforming
+
 LARGE = 1 << 18
 """The minimum number of entries."""
 
@@ -23,6 +25,8 @@ _PIECE = 1 << 15
 
 def is_alone(array: Any) -> bool:
     """Whether a tensor fills a block of PyTorch's memory that no other tensor shares."""
+    if array.__class__ is not Tensor or is_wrapped(array) or array.is_meta:
+        return False  # its memory cannot be examined
     storage = array.untyped_storage()
     return (
         storage.nbytes() == array.nbytes and storage.resizable() and array.is_contiguous()
@@ -35,19 +39,14 @@ def _users(storage: Any) -> int:
     return int(torch._C._storage_Use_Count(storage._cdata))
 
 
-def _alone() -> int:
-    array = torch.zeros(1)
-    return _users(array.untyped_storage())
-
-
-_ALONE = _alone()
+_ALONE = _users(torch.UntypedStorage(1)) + 1  # no tensor: `torch.func` would wrap it
 
 
 def add(old: Any, more: Any) -> Any:
     """old + more; in place if `old` is large and has no other references."""
     if (
-        old.numel() < LARGE or getrefcount(old) > _LET_GO or old.__class__ is not Tensor
-        or not is_alone(old)
+        old.__class__ is not Tensor or old.numel() < LARGE or getrefcount(old) > _LET_GO
+        or not is_alone(old) or transforming()
         or old.is_inference() is not torch.is_inference_mode_enabled()
     ):
         return old + more
@@ -64,8 +63,9 @@ _LET_GO = _references({0: object()}.pop(0), None)  # the count depends on the in
 def scale(g: Any, slope: Callable[[Any], Any], x: Any) -> Any:
     """g · slope(x) for an elementwise slope; block by block if x is large."""
     if (
-        x.numel() < LARGE or not x.is_cpu or g.shape != x.shape or g.dtype is not x.dtype
-        or not x.is_floating_point() or not (g.__class__ is x.__class__ is Tensor)
+        x.__class__ is not Tensor or x.numel() < LARGE or not x.is_cpu or g.shape != x.shape
+        or g.dtype is not x.dtype or not x.is_floating_point() or g.__class__ is not Tensor
+        or transforming()
     ):
         return g * slope(x)
     out = torch.empty_like(x)
