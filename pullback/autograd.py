@@ -9,6 +9,7 @@ from .arrays import adapters
 from .core import node_hooks, versions
 from .core.above import above, provide
 from .core.cotangent import ALONE, conjugated, of_all_examples, references, settled, start, wrapped
+from .core.kept import check_kept
 from .core.node import Leaf, Node, note, notes
 from .core.observe import notify_gradient
 from .core.op import OPS
@@ -204,6 +205,7 @@ def _add_to_grad(node: Node, found: dict[Node, Any], cls: type) -> None:
             old = kept.retained
             kept.retained = wrapped(cls, g) if old is None else old + wrapped(cls, g)
         return
+    check_kept(node.data, "accumulation of .grad")
     old = node.grad
     if recorded:
         node.grad = g if old is None else old + g

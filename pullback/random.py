@@ -27,6 +27,7 @@ import numpy
 from .arrays import known
 from .arrays.batched import Batched, moved_to
 from .arrays.symbol import OpenShape
+from .core.kept import check_draw
 from .core.op import OPS
 from .core.tensor import Tensor, raw, to_array, wrap
 from .core.vmaps import running
@@ -80,6 +81,7 @@ class Generator:
     @property
     def _numpy(self) -> Any:
         """NumPy's generator of the stream; a substitute while draws are replayed."""
+        check_draw()
         return block().get(self)
 
     def get_state(self) -> dict[str, Any]:
@@ -93,7 +95,7 @@ class Generator:
         >>> generator.uniform().item() == first
         True
         """
-        return copy.deepcopy(dict(self._numpy.bit_generator.state))
+        return copy.deepcopy(dict(block().get(self).bit_generator.state))
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Restore a state that `get_state` returned; see `get_state`.

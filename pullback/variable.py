@@ -11,6 +11,7 @@ from .arrays import adapters
 from .arrays.symbol import Symbol, is_open
 from .core import state as _state
 from .core.inplace import check_examples
+from .core.kept import check_kept
 from .core.node import Leaf, Node
 from .core.op import OPS
 from .core.outside import traces
@@ -164,6 +165,7 @@ class Variable(Tensor):
                     subject, f"dtype {old.dtype}", f"dtype {made.dtype}", "round it first"
                 )
             made = adapter.asarray(made, old.dtype)
+        check_kept(old, subject, made)
         # A new array, never an in-place write: graphs and users keep the old values.
         self._data = adapter.adopt(made if operation is not None else adapter.copy(made))
         data = self._data if traces else self._array  # a symbol, where a function is traced

@@ -8,6 +8,7 @@ without any import. A library is one folder in this one, whose `adapter.py` has 
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, ClassVar, Protocol
@@ -37,7 +38,7 @@ class Adapter(Protocol):
     # NumPy; `finished(name, cls, kernel)`, a kernel with conversions before and after;
     # `enter(array)`, which converts an operand; `add`,
     # `lock(array)`, the arrays whose `flags.writeable` protects its memory from writes;
-    # `scale` and `move`, see the tables `adders`, `scalers` and `movers`;
+    # `scale`, `move`, `may_replace`, `refuse_outer`, `stopped`, `barrier`, see the tables below;
     # `exported(array)`, what DLPack hands out, if consumers cannot read every array;
     # `unpooled()`, if tracemalloc sees its allocations: frees idle memory; and
     # `refusals`, further exceptions that it raises for invalid arguments.
@@ -128,8 +129,20 @@ scalers: dict[type, Callable[[Any, Callable[[Any], Any], Any], Any]] = {}
 """array type -> g · slope(x) for an elementwise slope, if the library can save passes."""
 movers: dict[type, Callable[[Any, Any, float], None]] = {}
 """array type -> x += factor · g in place, if the library can do it in one pass."""
+keepers: dict[type, Callable[..., bool]] = {}
+"""array type -> whether (old, new=None) another array may replace an array that is kept as state,
+for libraries with tracers."""
+outer: dict[type, Callable[[Any], None]] = {}
+"""array type -> raises an error if the library's own engine differentiates an array, which would
+not meet the rule of a function of that array."""
+stoppers: dict[type, Callable[[Any], Any]] = {}
+"""array type -> the array as a constant for its library's own engine, if that differentiates it."""
+barriers: dict[type, Callable[[tuple[Any, ...]], tuple[Any, ...]]] = {}
+"""array type -> the same arrays, from which a compiler computes again what it has already."""
 _TABLES: dict[str, dict[type, Any]] = {
     "read": readers, "enter": entrances, "add": adders, "scale": scalers, "move": movers,
+    "may_replace": keepers, "refuse_outer": outer, "barrier": barriers,
+    "stopped": stoppers,
 }
 """Optional attribute of an adapter -> the table to look it up by type."""
 
@@ -154,6 +167,41 @@ def library_of(*marks: Any) -> Any:
         if folder != "numpy_":
             return importlib.import_module(f".{folder}.adapter", __name__).ADAPTER
     return adapters[float]
+
+
+def _jax_engine() -> Any:
+    """JAX's engine; None in a program that has not imported JAX."""
+    if "jax" not in sys.modules:
+        return None
+    return importlib.import_module(".jax_.engine", __name__)
+
+
+def tracing() -> bool:
+    """Whether a foreign engine (JAX) traces the code that runs in this thread, to compile it.
+
+    >>> tracing()
+    False
+    """
+    engine = _jax_engine()
+    return engine is not None and engine.tracing()
+
+
+def apart(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same arrays, from which a compiler computes again what it has computed from them already.
+
+    Compilers of foreign engines would merge both computations, and keep what is between them.
+    """
+    barrier = next((b for a in arrays if (b := barriers.get(a.__class__)) is not None), None)
+    return arrays if barrier is None else barrier(arrays)
+
+
+def cache_context() -> Any:
+    """A context manager of a hashable value, on which foreign compiled functions depend; or None.
+
+    A function that was compiled under one value is compiled anew under another.
+    """
+    engine = _jax_engine()
+    return None if engine is None else engine.CONTEXT
 
 
 _OTHERS = frozenset({"jax", "jaxlib", "tensorflow", "mlx", "dask"})

@@ -17,6 +17,7 @@ from ..arrays.symbol import Symbol, is_open, may_be
 from ..errors import ArgumentError, ArgumentTypeError, BatchedValueError, InplaceError
 from . import versions
 from .above import above
+from .kept import check_kept
 from .node import Leaf, Node, Notes, note, notes
 from .observe import OVERWRITTEN
 from .op import OPS
@@ -132,6 +133,7 @@ def check_writable(target: Tensor, name: str) -> None:
             "compute a new tensor, or keep the values in a Variable",
         )
     data = target._data
+    check_kept(data, f"in-place `{name}`")
     source, steps = getattr(target, "_view_of", None) or (target, ())
     if data.__class__ is Batched and (
         adapters[Batched].is_sealed(data) or adapters[Batched].is_sealed(source._data)

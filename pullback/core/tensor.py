@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
-from ..arrays import SCALARS, adapters, entrances, is_array, known, refuse_foreign
+from ..arrays import SCALARS, adapters, entrances, is_array, known, refuse_foreign, stoppers
 from ..arrays.batched import Batched
 from ..arrays.inexact import inexact_dtypes as inexact_dtypes
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from . import state as _state
 from .above import above
+from .kept import kept
 from .node import Leaf, Node, maker_of, note, notes, object_new
 from .outside import Exchanged, traces
 
@@ -282,7 +283,7 @@ class Tensor(Exchanged, Declared):
                     "call x.requires_grad_() first",
                 )
         elif isinstance(node, Leaf):
-            node.grad = value
+            node.grad = value if value is None else kept(node.data, value, "x.grad = …")
         else:
             note(node).retained = value
 
@@ -320,9 +321,10 @@ class Tensor(Exchanged, Declared):
         >>> pb.tensor([1.0], requires_grad=True).detach().requires_grad
         False
         """
-        made = wrap(self._out, self._shared())
-        node = self._node if traces else self._history
-        if node is not None:
+        data = self._shared()
+        stop = stoppers.get(data.__class__)  # the history of the array library, if that has one
+        made = wrap(self._out, data if stop is None else stop(data))
+        if (node := self._node if traces else self._history) is not None:
             above.dropped("stopped", node, "detach", made)
         return made
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from ..arrays import SCALARS, is_array
+from ..arrays import SCALARS, is_array, outer
 from ..core import versions
 from ..core.custom_op import CustomOp
 from ..core.node import Node
@@ -22,7 +22,7 @@ from ..core.tensor import Tensor, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, PositionError, RuleError, suggestion
 from ..trees import Rebuild, flatten
 from .capture_guard import Guard, closed
-from .rule import as_tensor
+from .rule import as_tensor, refuse_outer
 
 
 class HandWritten(CustomOp, ABC):
@@ -56,6 +56,8 @@ class HandWritten(CustomOp, ABC):
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """The value, recorded with its rule if it is differentiated."""
         call = Call(self._positional(args, keywords), self._nondiff, self)
+        if outer:
+            refuse_outer(call.leaves)
         if state().differentiates(call.nodes):
             return self._recorded(call)
         return self._unrecorded(call)

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from ..arrays import outer
 from ..core import inplace, versions
 from ..core import state as _state
 from ..core.node import Node, number, object_new, where
@@ -24,7 +25,7 @@ from ..trees import leaves
 from .context import Context, FunctionNode, saved_entry, unknown, untie
 from .function_op import FunctionOp, JvpFunctionOp, PushedFunctionOp
 from .function_vmap import VmapInfo, is_mapped, mapped_forward
-from .rule import rule_name
+from .rule import refuse_outer, rule_name
 
 
 class Function:
@@ -180,6 +181,8 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
                 parents.append(None)
                 if a.__class__ in _CONTAINERS:
                     cls._check_container(a)
+        if outer:
+            refuse_outer(args)
         ctx._parents = tuple(parents)
         before = state()
         if before.mode:

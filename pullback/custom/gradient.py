@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
+from ..arrays import outer
 from ..core import state as _state
 from ..core.cotangent import accumulate, complex_dtypes
 from ..core.custom_op import CustomNode, custom_node
@@ -23,7 +24,7 @@ from ..trees import Rebuild, flatten, leaves
 from ..variable import Variable, reads
 from .capture_guard import older_ends, reaches_older
 from .captured_values import captured, unchanged
-from .rule import accumulate_checked, as_tensor, enter_rule, outputs_of, rule_name
+from .rule import accumulate_checked, as_tensor, enter_rule, outputs_of, refuse_outer, rule_name
 from .severed import run_rule, with_forward
 
 
@@ -63,7 +64,7 @@ class CustomGradient:
             if p is not None and p.level < level:
                 level = p.level
         now = _state.state().mode
-        if keywords or now > _state.ALL:
+        if keywords or now > _state.ALL or outer:
             return self._call((), *args, **keywords)
         before = reads[0]
         start = number()
@@ -107,6 +108,8 @@ class CustomGradient:
                 flat = leaves(args)
                 nodes = [a._node if isinstance(a, Tensor) else None for a in flat]
                 break
+        if outer:
+            refuse_outer(flat)
         now = _state.state()
         start = number()
         if now.accumulators:  # without a tape too, the history tells which tensors are captured

@@ -7,10 +7,11 @@ are already done.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ContextDecorator
+from contextlib import ContextDecorator, nullcontext
 from typing import Any
 from warnings import warn
 
+from ..arrays import cache_context
 from ..core import state as _state
 from ..core.cotangent import conjugated, wrapped
 from ..core.custom_op import CustomOp
@@ -243,22 +244,47 @@ class override_gradient(ContextDecorator):
 
     def __init__(self, overrides: Mapping[Any, Any]) -> None:
         self._rules = _rules(overrides)
-        self._scopes: list[_Scope] = []
+        self._scopes: list[tuple[_Scope, Any]] = []
 
     def _recreate_cm(self) -> override_gradient:
         return self
 
     def __enter__(self) -> None:
         scope = _Scope(self._rules)
-        _state.change(overrides=(*_state.state().overrides, scope))
-        self._scopes.append(scope)
+        inside = (*_state.state().overrides, scope)
+        foreign = _foreign_key(inside)
+        _state.change(overrides=inside)
+        self._scopes.append((scope, foreign))
 
     def __exit__(self, kind: Any, *exc: object) -> None:
-        scope = self._scopes.pop()
+        scope, foreign = self._scopes.pop()
         left = tuple(s for s in _state.state().overrides if s is not scope)
         _state.change(overrides=left)
+        foreign.__exit__(None, None, None)
         if kind is None:
             scope.report()
+
+
+def _foreign_key(scopes: tuple[_Scope, ...]) -> Any:
+    """An entered context: what a foreign engine compiles inside is kept for these rules only."""
+    context = cache_context()
+    if context is None:
+        entered: Any = nullcontext()
+    else:
+        entered = context(tuple([
+            (op, _hashable(rule)) for scope in scopes for op, rule in scope.rules.items()
+        ]))
+    entered.__enter__()
+    return entered
+
+
+def _hashable(rule: Rule) -> Any:
+    """The rule, or an object that equals no other, with which nothing is found again."""
+    try:
+        hash(rule)
+    except TypeError:
+        return object()
+    return rule
 
 
 class _Scope:

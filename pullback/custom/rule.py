@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..arrays import adapters, is_array
+from ..arrays import adapters, is_array, outer
 from ..core import state as _state
 from ..core.cotangent import accumulate, complex_dtypes, conjugated, wrapped
 from ..core.forward import Space, into
@@ -14,6 +14,20 @@ from ..core.tensor import Tensor, inexact_dtypes, raw, wrap
 from ..errors import RuleError, RuleTypeError
 from ..transposition import zeros_for
 from .severed import severed
+
+
+def refuse_outer(values: Iterable[Any]) -> None:
+    """Raise a `NotDifferentiableError` where a foreign engine differentiates a hand-written rule.
+
+    JAX would differentiate what the function computes, and never meet its rule.
+
+    values   the arguments of the function; what is no tensor or array is passed over
+    """
+    for value in values:
+        array = raw(value)
+        refuse = outer.get(array.__class__)
+        if refuse is not None:
+            refuse(array)
 
 
 def outputs_of(g: Any, node: Any, cls: type, *, zeros: bool = True) -> list[Any]:

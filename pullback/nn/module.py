@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 from ..arrays import adapters
 from ..core import versions
 from ..core.cotangent import is_complex
+from ..core.kept import check_kept
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, DtypeError, ShapeError, suggestion
 from ..variable import Variable
@@ -342,5 +343,6 @@ def _put(target: Tensor, value: Any) -> None:
     if isinstance(target, Variable):
         target.assign(value)
         return
+    check_kept(target._data, "load_state_dict", value)
     target._data = adapters[target._data.__class__].write(target._data, value)
     versions.written(target._data, "load_state_dict", line=False)

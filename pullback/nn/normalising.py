@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import ops
 from ..arrays import adapters
+from ..core.kept import check_kept
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, ShapeError
 from ..kinds.symbols import current_graph
@@ -153,4 +154,5 @@ def _moved(average: Any, value: Any, share: float) -> Any:
 
 def _put(buffer: Tensor, array: Any) -> None:
     """Replace a tensor's array; graphs may still hold the old one."""
+    check_kept(buffer._data, "running statistics of a layer in training", array)
     buffer._data = adapters[array.__class__].asarray(array)

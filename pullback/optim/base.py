@@ -17,6 +17,7 @@ from ..arrays import adapters
 from ..core import versions
 from ..core.cotangent import is_complex
 from ..core.inplace import immutable
+from ..core.kept import check_kept
 from ..core.node import maker_of
 from ..core.op import OPS
 from ..core.tensor import Tensor, check_inexact, raw, to_array, wrap
@@ -176,6 +177,8 @@ class Optimizer(ABC):
         fitted = [
             (self._fitted(g, p, i), p) for i, (g, p) in enumerate(pairs) if g is not None
         ]
+        for g, p in fitted:
+            check_kept(p._data, f"{self._name}.step", g)
         if current_graph() is not None:  # then it is a step of the graph, taken when that runs
             self._put_off(fitted)
             return

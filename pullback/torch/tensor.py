@@ -13,6 +13,7 @@ from ..arrays import SCALARS, adapters, is_array
 from ..arrays.batched import Batched
 from ..arrays.inexact import kind_of
 from ..autograd import backward
+from ..core.kept import check_kept
 from ..core.node import Leaf, notes
 from ..core.node_hooks import added
 from ..core.op import OPS
@@ -110,6 +111,7 @@ class Tensor(CoreTensor):
     def data(self, value: Any) -> None:
         if not isinstance(value, CoreTensor):
             raise ArgumentTypeError("x.data = …", "a tensor", f"a {type(value).__name__}")
+        check_kept(self._data, "x.data = …", value._data)
         self._data = value._data
         node = self._node
         if isinstance(node, Leaf):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet
 
+from ..arrays import apart
 from ..core import state as _state
 from ..core import versions
 from ..core.accumulator import Accumulator, fresh
@@ -185,7 +186,8 @@ class _Call(CustomOp):
                     "compute gradients before updating",
                 )
         own, seen = [], list(self.flat)
-        for i, data, parent in zip(self.tracked, node.saved, self.parents, strict=True):
+        saved = apart(node.saved)
+        for i, data, parent in zip(self.tracked, saved, self.parents, strict=True):
             seen[i] = wrap(self.flat[i], data, parent if linked else None)
             own.append(seen[i])
         return seen, own

@@ -96,6 +96,15 @@ def test_sealed_and_converted_tensors_keep_the_history_of_torch_func() -> None:
         torch.testing.assert_close(got, 2 * x)
 
 
+def test_torch_func_stops_where_gradients_are_stopped() -> None:
+    x = drawn(3)
+    for stop in (pb.stop_gradient, lambda t: t.detach()):
+        def f(x: Any, stop: Any = stop) -> Any:
+            return (pb.tensor(x) * stop(pb.tensor(x))).data.sum()
+
+        torch.testing.assert_close(torch.func.grad(f)(x), x)
+
+
 def test_fake_and_symbolic_tensors_are_traced() -> None:
     from torch._subclasses import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx

@@ -21,7 +21,7 @@ from jax import lax
 from jax import numpy as jnp
 
 from ..widening import WIDE, widened_kernel
-from . import nn, special
+from . import engine, nn, special
 
 _NARROW = (numpy.dtype("float16"), numpy.dtype(jnp.bfloat16))
 
@@ -127,7 +127,13 @@ class JAX:
     namespace = jnp
     hosts = 0
     immutable = True
-    checks: ClassVar = {"getitem": check_index}
+    checks: ClassVar = {
+        "getitem": check_index, "clip_gradient": engine.refuse, "scale_gradient": engine.refuse,
+    }
+    may_replace = staticmethod(engine.may_replace)
+    refuse_outer = staticmethod(engine.refuse)
+    stopped = staticmethod(engine.stopped)
+    barrier = staticmethod(engine.barrier)
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
         """The kernels that `jax.numpy` lacks, or None."""

@@ -24,7 +24,7 @@ from .large import add, is_alone, move, scale
 from .linalg import KERNELS as LINEAR
 from .linalg import by_numpy
 from .nn import KERNELS as NEURAL
-from .wrapped import detached, innermost, is_wrapped, refuse, without_memory
+from .wrapped import detached, innermost, is_wrapped, refuse, stopped, without_memory
 
 _ALL: dict[str, Callable[..., Any]] = {**KERNELS, **NEURAL, **LINEAR}
 
@@ -54,6 +54,7 @@ class Torch:
     refusals = (RuntimeError, NotImplementedError)
     read = staticmethod(read)
     add, scale, move = staticmethod(add), staticmethod(scale), staticmethod(move)
+    stopped = staticmethod(stopped)
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
         """PyTorch's own function, if it does more than the standard's."""

@@ -26,6 +26,11 @@ def detached(array: Any) -> Any:
     return array if is_wrapped(array) else array.detach()
 
 
+def stopped(array: Any) -> Any:
+    """The tensor, through which `torch.func` computes no derivative either."""
+    return array.detach() if is_wrapped(array) else array
+
+
 def without_memory(array: Any) -> bool:
     """Whether the entries of a tensor cannot be read: inside `torch.func`, fake or "meta"."""
     return is_wrapped(array) or array.is_meta or hasattr(array, "fake_mode")
