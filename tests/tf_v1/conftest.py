@@ -25,12 +25,36 @@ def module(name: str) -> Any:
     return found
 
 
-@pytest.fixture(params=["pullback.tf.v1", *(["tensorflow.compat.v1"] if INSTALLED else [])])
+MODULES = ["pullback.tf.v1", *(["tensorflow.compat.v1"] if INSTALLED else [])]
+
+
+@pytest.fixture(params=[
+    *[pytest.param((name, False), id=name) for name in MODULES],
+    *[pytest.param((name, True), id=f"{name}, v1 behaviour", marks=pytest.mark.full)
+      for name in MODULES],
+])
 def tf(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Each of the two, with a graph of its own open."""
-    found = module(request.param)
-    with found.Graph().as_default():
-        yield found
+    """Each of the two, with a graph of its own open, as it is and after `disable_v2_behavior()`.
+
+    Of TensorFlow's own, only the part about shapes can be undone: for later tests, of TensorFlow 2.
+    """
+    name, older = request.param
+    found = module(name)
+    if older:
+        found.disable_v2_behavior() if name.startswith("pullback") else (
+            found.disable_v2_tensorshape())
+    try:
+        with found.Graph().as_default():
+            yield found
+    finally:
+        if older:
+            found.enable_v2_tensorshape()
+
+
+@pytest.fixture
+def older(request: pytest.FixtureRequest, tf: Any) -> bool:
+    """Whether entries of shapes are Dimensions."""
+    return "v1 behaviour" in request.node.callspec.id
 
 
 @pytest.fixture

@@ -84,14 +84,17 @@ def test_name_scopes(tf: Any) -> None:
     ]
 
 
-def test_shapes(tf: Any) -> None:
+def test_shapes(tf: Any, older: bool) -> None:
     x = tf.placeholder(tf.float32, [None, 3])
     u = tf.placeholder(tf.float32)
-    assert repr(x.shape) == "TensorShape([None, 3])"
+    entries = "[Dimension(None), Dimension(3)]" if older else "[None, 3]"
+    assert repr(x.shape) == f"TensorShape({entries})"
+    assert str(x.shape) == ("(?, 3)" if older else "(None, 3)")
+    assert repr(list(x.shape)) == entries
     assert repr(u.shape) == "TensorShape(None)"
     assert str(u.get_shape()) == "<unknown>"
     assert x.get_shape().as_list() == [None, 3]
-    assert x.shape[0] is None
+    assert (x.shape[0].value if older else x.shape[0]) is None
     assert x.shape.ndims == 2
     assert u.shape.ndims is None
     assert not x.shape.is_fully_defined()
@@ -113,6 +116,42 @@ def test_shapes(tf: Any) -> None:
         u.set_shape([2, 3])
     with pytest.raises(ValueError, match=r"(?i)unknown|known"):
         tf.placeholder(tf.float32).shape.as_list()
+
+
+def test_shapes_of_layers_are_static(tf: Any) -> None:
+    """Whatever users see as entries of shapes, the library computes with lengths."""
+    x = tf.placeholder(tf.float32, [None, 8, 8, 3])
+    w = tf.get_variable("w", [2, 2, x.shape[3], 5])
+    y = tf.nn.conv2d(x, w, strides=[1, 2, 2, 1], padding="SAME")
+    pooled = tf.nn.max_pool(y, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+    flat = tf.reshape(pooled, [-1, pooled.shape[1] * pooled.shape[2] * pooled.shape[3]])
+    assert [t.shape.as_list() for t in (w, y, pooled, flat)] == [
+        [2, 2, 3, 5], [None, 4, 4, 5], [None, 2, 2, 5], [None, 20],
+    ]
+    assert tf.split(flat, flat.shape[1], 1)[7].shape.as_list() == [None, 1]
+    assert tf.tile(x, [1, x.shape[1], 1, 1]).shape.as_list() == [None, 64, 8, 3]
+    assert tf.zeros(x.shape[1:]).shape.as_list() == [8, 8, 3]
+    assert (flat * tf.cast(flat.shape[1], tf.float32)).shape.as_list() == [None, 20]
+    assert tf.placeholder(tf.float32, x.shape).shape.as_list() == [None, 8, 8, 3]
+
+
+def test_convolutions_have_their_type_and_its_gradient_is_overridden(tf: Any, older: bool) -> None:
+    name = f"Graphs.Conv.{tf.__name__}{older}"
+
+    @tf.RegisterGradient(name)
+    def zeros(op: Any, g: Any) -> Any:
+        return [tf.zeros_like(i) for i in op.inputs]
+
+    graph = tf.get_default_graph()
+    x = tf.placeholder(tf.float32, [None, 4, 4, 3])
+    w = tf.constant(np.ones((2, 2, 3, 1), "float32"))
+    with graph.gradient_override_map({"Conv2D": name}):
+        y = tf.nn.conv2d(x, w, strides=[1, 1, 1, 1], padding="SAME")
+    assert "Conv2D" in {op.type for op in graph.get_operations()}
+    assert y.shape.as_list() == [None, 4, 4, 1]
+    (dx,) = tf.gradients(y, x)
+    with tf.Session() as sess:
+        assert not sess.run(dx, {x: np.ones((2, 4, 4, 3), "float32")}).any()
 
 
 def test_dimensions(tf: Any, ours: bool) -> None:
@@ -351,14 +390,16 @@ def test_choices_and_loops(tf: Any) -> None:
         assert [sess.run(case, {x: v}) for v in (11.0, 3.0, 1.0)] == [11.0, 6.0, 3.0]
 
 
-def test_functions_of_numpy(tf: Any) -> None:
+def test_functions_of_numpy(tf: Any, older: bool) -> None:
     x = tf.placeholder(tf.float32, [None])
 
-    @tf.RegisterGradient(f"SortedBack.{tf.__name__}")
+    name = f"SortedBack.{tf.__name__}{older}"
+
+    @tf.RegisterGradient(name)
     def back(op: Any, g: Any) -> Any:
         return g * 10.0
 
-    with tf.get_default_graph().gradient_override_map({"PyFunc": f"SortedBack.{tf.__name__}"}):
+    with tf.get_default_graph().gradient_override_map({"PyFunc": name}):
         y = tf.py_func(np.sort, [x], tf.float32)
     (dx,) = tf.gradients(y, x)
     with tf.Session() as sess:

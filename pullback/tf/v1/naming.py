@@ -10,6 +10,7 @@ from typing import Any
 from ..._user_code import user_line
 from ...core.tensor import Tensor as CoreTensor
 from .graph import graph_for, opened
+from .shapes import Dimension
 from .tensor import in_graph
 
 Function = Callable[..., Any]
@@ -30,6 +31,7 @@ def graphed(function: Function, default: str | None = None, scope: str | None = 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         name = None
+        args = tuple([a.value if a.__class__ is Dimension else a for a in args])
         if position is not None:
             if position < len(args):
                 name = args[position]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..shapes import TensorShape as PlainShape
@@ -100,25 +101,52 @@ def use_dimensions(wanted: bool) -> None:
     _dimensions[0] = wanted
 
 
+def in_the_library() -> bool:
+    """True if the caller's caller is a file of this library.
+
+    Code of the library computes with ints and None, whatever shapes users see: TensorFlow 1's
+    Dimensions answer None to comparisons, and are no ints.
+    """
+    return str(sys._getframe(2).f_globals.get("__name__", "")).startswith("pullback.")
+
+
 class TensorShape(PlainShape):
-    """A shape whose entries are Dimensions; `as_list` returns ints and None."""
+    """A shape whose entries are Dimensions for users; `as_list` returns ints and None."""
 
     __slots__ = ()
 
     def __getitem__(self, key: Any) -> Any:
-        found = super().__getitem__(key)
-        return found if isinstance(key, slice) else Dimension(found)
+        found = tuple.__getitem__(self, key)
+        if isinstance(key, slice):
+            return tuple.__new__(TensorShape, found)
+        return found if in_the_library() else Dimension(found)
+
+    def __iter__(self) -> Iterator[Any]:
+        entries = tuple.__iter__(self)
+        return entries if in_the_library() else map(Dimension, entries)
 
     @property
     def dims(self) -> list[Any] | None:
         """The lengths as Dimensions."""
         return [Dimension(n) for n in self]
 
+    def concatenate(self, other: Any) -> PlainShape:
+        """These lengths followed by the other's."""
+        joined = PlainShape.concatenate(self, other)
+        return joined if joined.rank is None else tuple.__new__(TensorShape, joined)
 
-def shape_of_symbol(symbol: Any) -> PlainShape:
-    """The shape of a graph tensor, in the current form of entries."""
+    def __repr__(self) -> str:
+        return f"TensorShape({self.dims})"
+
+    def __str__(self) -> str:
+        entries = [str(n) for n in self.dims or ()]
+        return f"({entries[0]},)" if len(entries) == 1 else f"({', '.join(entries)})"
+
+
+def shape_of_symbol(symbol: Any, *, dimensions: bool = True) -> PlainShape:
+    """The shape of a graph tensor, in the current form of entries; False: ints and None."""
     shape = shape_known(symbol.shape)
-    if not _dimensions[0] or shape.rank is None:
+    if not (dimensions and _dimensions[0]) or shape.rank is None:
         return shape
     return tuple.__new__(TensorShape, shape)
 

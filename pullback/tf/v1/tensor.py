@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -16,6 +15,7 @@ from ..shapes import TensorShape
 from ..tensor import Members, Valueless
 from ..tensor import Tensor as EagerTensor
 from . import shapes as _shapes
+from .shapes import in_the_library
 
 __all__ = ["Tensor"]
 
@@ -49,11 +49,6 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
     return _named(name, strict.reflected(_PLAIN[name]))
 
 
-def _in_the_library() -> bool:
-    """True if the caller's caller is a file of this library."""
-    return str(sys._getframe(2).f_globals.get("__name__", "")).startswith("pullback.")
-
-
 class GraphMembers(Valueless, Symbolic, Members):
     """Members shared by graph tensors and graph variables."""
 
@@ -62,11 +57,11 @@ class GraphMembers(Valueless, Symbolic, Members):
     @property
     def shape(self) -> TensorShape:
         """The static shape: None for a length that is unknown before the graph runs."""
-        return _shapes.shape_of_symbol(self._data)
+        return _shapes.shape_of_symbol(self._data, dimensions=not in_the_library())
 
     def get_shape(self) -> TensorShape:
         """The static shape: None for a length that is unknown before the graph runs."""
-        return self.shape
+        return _shapes.shape_of_symbol(self._data, dimensions=not in_the_library())
 
     def set_shape(self, shape: Any) -> None:
         """Refine the static shape with known lengths.
@@ -89,10 +84,10 @@ class GraphMembers(Valueless, Symbolic, Members):
 
     # The library's own rules compare entries, also in graphs.
     def __eq__(self, other: Any) -> Any:
-        return strict.equal(self, other) if _in_the_library() else self is other
+        return strict.equal(self, other) if in_the_library() else self is other
 
     def __ne__(self, other: Any) -> Any:
-        return strict.not_equal(self, other) if _in_the_library() else self is not other
+        return strict.not_equal(self, other) if in_the_library() else self is not other
 
     # Operators ------------------------------------------------------------------------------
 
