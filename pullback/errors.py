@@ -7,6 +7,7 @@ Each class is also a subclass of the built-in family that people already catch (
 import sys
 import warnings
 from collections.abc import Iterable
+from typing import NoReturn
 
 from ._user_code import PACKAGE
 
@@ -158,6 +159,19 @@ class LostGradientWarning(UserWarning):
 
 class LoopWarning(UserWarning):
     """An operation has no batching rule and therefore runs once per example."""
+
+
+class RetracingWarning(UserWarning):
+    """A traced function has many graphs: each new shape or Python number adds one."""
+
+
+def refuse_copy(thing: object, protocol: object) -> NoReturn:
+    """The `__reduce_ex__` of a tape."""
+    raise TapeError(
+        "copy.copy, copy.deepcopy or pickle", "an object that can be copied",
+        f"a {type(thing).__name__}, which is a view of the graph of this process",
+        "copy what it computes: tape.gradient(…)",
+    )
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -88,12 +88,23 @@ class ForwardAccumulator:
                 "`with accumulator:`", "an accumulator that is not recording", "one that is"
             )
         self._watch()  # a tape may have given a primal a new node since
-        self._sweep.activate()
-        return self
+        before = _state.state()
+        inside = before.changed(accumulators=(*before.accumulators, self._sweep))
+        try:
+            self._held = before, inside
+            _state.set_state(inside)
+            return self
+        except BaseException:  # Ctrl-C
+            _state.set_state(before)
+            raise
 
     def __exit__(self, *exc: object) -> None:
-        active = _state.state().accumulators
-        _state.change(accumulators=tuple(a for a in active if a is not self._sweep))
+        before, inside = self._held
+        old = _state.set_state(before).old_value  # first of all, as Ctrl-C may follow
+        if old is not inside:
+            _state.amend(old)
+            active = _state.state().accumulators
+            _state.change(accumulators=tuple(a for a in active if a is not self._sweep))
 
     def jvp(self, primals: Any, unconnected_gradients: Any = "none") -> Any:
         """Returns the derivative of each tensor of a pytree along the tangents.

@@ -8,7 +8,7 @@ from functools import wraps
 from types import coroutine
 from typing import Any, ClassVar
 
-from .core.state import State, change, leave, setting, state
+from .core.state import State, amend, change, set_state, setting, state
 from .errors import ArgumentTypeError
 
 __all__ = [
@@ -47,16 +47,26 @@ class _Grad:
     _fields: ClassVar[Mapping[str, bool]] = {}
 
     def __init__(self, function: Any = None) -> None:
-        self._before: list[tuple[State, State]] = []
+        self._before: tuple[tuple[State, State], ...] = ()
         self._mode = True
 
     def __enter__(self) -> None:
-        before = change(**self._fields) if self._mode else state()
-        self._before.append((before, state()))
+        before = state()
+        inside = before.changed(**self._fields) if self._mode else before
+        held = (*self._before, (before, inside))
+        try:
+            set_state(inside)
+            self._before = held
+        except BaseException:  # Ctrl-C
+            set_state(before)
+            raise
 
     def __exit__(self, *exc: object) -> None:
-        before, inside = self._before.pop()
-        leave(inside, before, enabled=before.enabled, inference=before.inference)
+        before, inside = self._before[-1]
+        old = set_state(before).old_value  # first of all, as Ctrl-C may follow
+        self._before = self._before[:-1]
+        if old is not inside:
+            amend(old, enabled=before.enabled, inference=before.inference)
 
     def _again(self) -> _Grad:
         return self.__class__()
@@ -96,7 +106,7 @@ class _Grad:
         made = super().__new__(cls)
         if function is None:
             return made
-        made._before, made._mode = [], True  # used bare, as `@no_grad`
+        made._before, made._mode = (), True  # used bare, as `@no_grad`
         return made(function)
 
 

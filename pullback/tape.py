@@ -15,7 +15,7 @@ from .core.observe import notify_gradient
 from .core.reverse import pull, within
 from .core.tensor import Tensor, check_inexact, is_inexact, raw, wrap
 from .custom.override import Overrides
-from .errors import ArgumentError, ArgumentTypeError, DtypeError, TapeError
+from .errors import ArgumentError, ArgumentTypeError, DtypeError, TapeError, refuse_copy
 from .kinds.symbols import current_graph
 from .ops import broadcast_to, ones_like, reshape, stack, zeros_like
 from .transforms.mapping import vmap
@@ -54,16 +54,16 @@ class GradientTape:
         self, persistent: bool = False, watch_accessed_variables: bool = True,
         keep_values: bool = False,
     ) -> None:
-        self._persistent = persistent
+        self._persistent, self._keep_values = persistent, keep_values
         self._auto = watch_accessed_variables
-        self._keep_values = keep_values
         self._watched: set[Node] = set()
         self._variables: dict[Node, Variable] = {}
         self._spans: list[tuple[int, float]] = []
         self._opened: int | None = None
         self._inside: tuple[_state.State, _state.State] | None = None
-        self._shared = False  # another tape was open at the same time
-        self._spent = False
+        self._shared = self._spent = False  # shared: another tape was open at the same time
+
+    __reduce_ex__ = refuse_copy
 
     # Opening and closing --------------------------------------------------------------------
 
@@ -72,37 +72,40 @@ class GradientTape:
             raise TapeError("`with tape:`", "a tape that is not recording", "one that is recording")
         others = _state.state().tapes
         for tape in others:
-            tape._shared = True
-        self._shared |= bool(others)
+            tape._shared = self._shared = True
         self._open()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._opened is not None:
-            self._close()
+        if self._inside is not None:
+            inside, before = self._inside
+            try:
+                self._close(inside, before, _state.set_state(before).old_value)  # Ctrl-C may follow
+            finally:
+                self._opened = self._inside = None  # the state refers to this tape: no cycle
 
     def _open(self) -> None:
-        before = _state.change(
-            tapes=(*_state.state().tapes, self),
-            keep_values=_state.state().keep_values or self._keep_values,
-        )
-        self._inside = _state.state(), before
-        self._opened = number()
+        before = _state.state()
+        keep = before.keep_values or self._keep_values
+        inside = before.changed(tapes=(*before.tapes, self), keep_values=keep)
+        try:
+            self._inside, self._opened = (inside, before), number()
+            _state.set_state(inside)
+        except BaseException:  # Ctrl-C
+            _state.set_state(before)
+            self._inside = self._opened = None
+            raise
 
-    def _close(self) -> None:
-        assert self._inside is not None
-        (inside, before), self._inside = self._inside, None  # it refers to this tape: no cycle
-        tapes = tuple([t for t in _state.state().tapes if t is not self])
-        keeps = before.keep_values or any(t._keep_values for t in tapes)
-        _state.leave(inside, before, tapes=tapes, keep_values=keeps)
-        assert self._opened is not None
-        self._spans.append((self._opened, number()))
-        self._opened = None
+    def _close(self, inside: _state.State, before: _state.State, old: Any) -> None:
+        self._spans.append((self._opened or 0, number()))
+        if old is not inside:
+            _state.amend(old)
+            left = tuple([t for t in _state.state().tapes if t is not self])
+            keeps = before.keep_values or any(t._keep_values for t in left)
+            _state.change(tapes=left, keep_values=keeps)
 
     def _recorded(self) -> list[tuple[int, float]]:
-        if self._opened is None:
-            return self._spans
-        return [*self._spans, (self._opened, math.inf)]
+        return [*self._spans, *([] if self._opened is None else [(self._opened, math.inf)])]
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -122,7 +125,7 @@ class GradientTape:
         """
         if self._opened is None:
             raise TapeError("stop_recording()", "a tape that is recording", "one that is not")
-        self._close()
+        self.__exit__()
         try:
             yield
         finally:
@@ -319,8 +322,7 @@ class GradientTape:
             )
         if not self._persistent:
             self._spent = True
-            if self._opened is not None:
-                self._close()
+            self.__exit__()
         return _is_recording() or bool(_state.state().accumulators)
 
     def _source(self, x: Any, index: int) -> Node | None:

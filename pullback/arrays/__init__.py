@@ -104,6 +104,12 @@ class _Adapters(dict[type, Any]):
 
     def __missing__(self, cls: type) -> Any:
         for base in cls.__mro__:
+            if base.__module__.startswith("numpy.ma"):
+                raise ArgumentTypeError(
+                    "masked array", "an array without a mask, which operations would ignore",
+                    f"a {cls.__qualname__}",
+                    "pass `masked.filled(…)`, or `masked.data` and a `where` with `~masked.mask`",
+                )
             folder = _FOLDERS.get(base.__module__.partition(".")[0])
             if folder is not None:
                 found = importlib.import_module(f".{folder}.adapter", __name__).ADAPTER

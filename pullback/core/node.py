@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakSet, ref
 
 object_new = object.__new__
 number: Callable[[], int] = itertools.count(1).__next__
@@ -50,11 +50,14 @@ class Node:
     shape, dtype   of the output: the space its cotangent lives in
     """
 
-    __slots__ = ("__weakref__", "dtype", "level", "op", "parents", "saved", "seq", "shape")
+    __slots__ = (
+        "__weakref__", "dtype", "level", "noted", "op", "parents", "saved", "seq", "shape",
+    )
 
     op: Any
     parents: tuple[Node | None, ...]
     saved: Any
+    noted: Notes  # set in few nodes; see `notes`
     seq: int
     level: int
     shape: tuple[int, ...]
@@ -155,15 +158,25 @@ class Notes:
         self.retained: Any = None
 
 
-notes: WeakKeyDictionary[Node, Notes] = WeakKeyDictionary()
-"""Hooks, retained gradients and recorded lines, beside the nodes so that the many pay nothing."""
+class _Noted(WeakSet[Node]):
+    """The nodes that have notes. They hold these themselves, so that the collector finds the cycle
+    of a hook that closes over its tensor."""
+
+    @staticmethod
+    def get(node: Node) -> Notes | None:
+        return getattr(node, "noted", None)
+
+
+notes = _Noted()
+"""Hooks, retained gradients and recorded lines: of few nodes, so that the many pay nothing."""
 
 
 def note(node: Node) -> Notes:
     """The notes of a node, made on first use."""
     found = notes.get(node)
     if found is None:
-        found = notes[node] = Notes()
+        found = node.noted = Notes()
+        notes.add(node)
     return found
 
 

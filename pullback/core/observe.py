@@ -7,10 +7,11 @@ to. The tools (`debug`, `profile`, `peak`, `monitor`, `explain`) are observers.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from .._registry import OPS
@@ -241,8 +242,10 @@ class _Observed:
         return _through(seeing, OPS[self.name].op, self.bare)(*args, **attrs)
 
 
-_lock = Lock()
+_lock = RLock()  # a signal handler may open an observer while one is being opened
 _open = [0]
+if hasattr(os, "register_at_fork"):  # another thread may have held it
+    os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 def bare(kernel: Any) -> Any:

@@ -3,13 +3,16 @@
 Threads and asyncio tasks each have their own; a new thread starts from the default. Every change
 makes another `State`, and is undone in a `finally`, so that an exception or Ctrl-C leaves nothing
 behind. Upper layers keep settings of their own in it too, by `Scoped`.
+
+Ctrl-C can come after any call. So entering sets the new state last, inside a `try` (`_enter`), and
+leaving restores the state before as its first call; see `tests/test_interrupts.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast
 
@@ -40,7 +43,7 @@ class State:
     overrides            scopes of `override_gradient`, innermost last
     keep_values, lines   what is kept with every node beside the values that its rules read
     accumulators         sweeps of forward mode, innermost last
-    closed               told of operations on tensors from outside; see `core.captures`
+    closed               told of operations on tensors from outside; see `captures.py`
     packing              packs the values that nodes save; see `core.saved_tensor_hooks`
     observers            listeners to events; see `core.observe`
     scoped               the values of `Scoped` settings
@@ -186,67 +189,86 @@ class Scoped(Generic[T]):
         rest = {k: v for k, v in now.scoped.items() if k is not self}
         if value is not self.default:
             rest[self] = value
-        set_state(now.changed(scoped=MappingProxyType(rest)))
+        _enter(now, now.changed(scoped=MappingProxyType(rest)))
         return cast("T", before)
 
     @contextmanager
     def held(self, value: T) -> Iterator[None]:
         """Hold a value inside a block."""
-        before = self.set(value)
+        now = state()
+        inside, before = now, self.get()
         try:
+            self.set(value)
+            inside = state()
             yield
         finally:
-            self.set(before)
+            old = set_state(now).old_value
+            if old is not inside and old is not now:
+                amend(old)
+                self.set(before)
 
 
 _DEFAULT = State()
 _variable: ContextVar[State] = ContextVar("pullback_state", default=_DEFAULT)
 state: Callable[[], State] = _variable.get
-set_state: Callable[[State], Any] = _variable.set
+set_state: Callable[[State], Any] = _variable.set  # returns a token with the `old_value`
 restore = set_state
 """Put back a state that one of the functions below returned."""
+
+
+def _enter(before: State, inside: State) -> State:
+    """Replace the state, and return the state before; an interrupt leaves the state before."""
+    try:
+        set_state(inside)
+        return before
+    except BaseException:
+        set_state(before)
+        raise
 
 
 def change(**fields: Any) -> State:
     """Set fields of the current state, and return the state before."""
     before = state()
-    set_state(before.changed(**fields))
-    return before
+    return _enter(before, before.changed(**fields))
 
 
 def leave(inside: State, before: State, **fields: Any) -> None:
     """Undo a change: restore the state before, or only fields if others have changed since."""
-    if state() is inside:
-        set_state(before)
-    else:
-        change(**fields)
+    old = set_state(before).old_value  # first of all, as an interrupt may follow
+    if old is not inside:
+        amend(old, **fields)
+
+
+def amend(old: Any, **fields: Any) -> None:
+    """Set fields of a state that was replaced, `Token.old_value`, and make it the state again."""
+    set_state((_DEFAULT if old is Token.MISSING else old).changed(**fields))
 
 
 @contextmanager
 def setting(**fields: Any) -> Iterator[None]:
     """Hold fields of the state at other values inside a block."""
-    before = change(**fields)
-    inside = state()
+    before = state()
+    inside = before.changed(**fields)
+    own = {name: getattr(before, name) for name in fields}
     try:
+        set_state(inside)
         yield
     finally:
-        leave(inside, before, **{name: getattr(before, name) for name in fields})
+        old = set_state(before).old_value  # first of all, as an interrupt may follow
+        if old is not inside and old is not before:
+            amend(old, **own)
 
 
 def quiet() -> State:
     """Turn recording off with the least work (hot path)."""
     before = state()
-    if before.mode:
-        set_state(before.form(QUIET))
-    return before
+    return _enter(before, before.form(QUIET)) if before.mode else before
 
 
 def pulling() -> State:
     """Turn recording off for a backward pass on raw arrays."""
     before = state()
-    if before.mode:
-        set_state(before.form(PULLING))
-    return before
+    return _enter(before, before.form(PULLING)) if before.mode else before
 
 
 def in_rules() -> State:
@@ -255,9 +277,7 @@ def in_rules() -> State:
     Where tapes or scopes are open, the rules themselves leave them.
     """
     before = state()
-    if before.mode == REQUIRED:
-        set_state(before.form(IN_RULE))
-    return before
+    return _enter(before, before.form(IN_RULE)) if before.mode == REQUIRED else before
 
 
 def forget_tapes() -> State | None:
@@ -270,15 +290,14 @@ def forget_tapes() -> State | None:
     if before.mode == REQUIRED:
         return None
     records = before.enabled or before.purpose == PULLING
-    set_state(before.form(IN_RULE if records else QUIET))
-    return before
+    return _enter(before, before.form(IN_RULE if records else QUIET))
 
 
 def recording(*, fresh: bool) -> State:
     """Turn recording on. `fresh` leaves tapes, scopes and tangents; lines are noted as before."""
     before = state()
     if fresh:
-        set_state(before.form(NORMAL))
-    elif not before.enabled:
-        change(enabled=True, inference=False)
+        return _enter(before, before.form(NORMAL))
+    if not before.enabled:
+        return change(enabled=True, inference=False)
     return before

@@ -29,6 +29,7 @@ running: Callable[[], tuple[Mapping, ...]] = _running.get
 """The vmaps that are running in this thread, the outermost first."""
 
 
+running_with = _running.held
 enter = leave = _running.set
 """Set the vmaps that are running, and return those before."""
 
@@ -49,8 +50,5 @@ def each_example(*shapes: Any) -> Iterator[None]:
     if not ended:
         yield
         return
-    token = enter((*(Mapping(tag, 0, "same") for tag in sorted(ended)), *running()))
-    try:
+    with running_with((*(Mapping(tag, 0, "same") for tag in sorted(ended)), *running())):
         yield
-    finally:
-        leave(token)

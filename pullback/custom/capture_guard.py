@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._user_code import user_line
+from ..captures import is_older
 from ..core import state as _state
-from ..core.captures import is_older
 from ..core.node import Node, number
 from ..core.tensor import Tensor
 from ..errors import CaptureError

@@ -244,23 +244,33 @@ class override_gradient(ContextDecorator):
 
     def __init__(self, overrides: Mapping[Any, Any]) -> None:
         self._rules = _rules(overrides)
-        self._scopes: list[tuple[_Scope, Any]] = []
+        self._held: tuple[tuple[_Scope, _state.State, _state.State, Any], ...] = ()
 
     def _recreate_cm(self) -> override_gradient:
         return self
 
     def __enter__(self) -> None:
-        scope = _Scope(self._rules)
-        inside = (*_state.state().overrides, scope)
-        foreign = _foreign_key(inside)
-        _state.change(overrides=inside)
-        self._scopes.append((scope, foreign))
+        scope, before = _Scope(self._rules), _state.state()
+        inside = before.changed(overrides=(*before.overrides, scope))
+        foreign = _foreign_key(inside.overrides)
+        held = (*self._held, (scope, before, inside, foreign))
+        try:
+            _state.set_state(inside)
+            self._held = held
+        except BaseException:  # Ctrl-C
+            _state.set_state(before)
+            foreign.__exit__(None, None, None)
+            raise
 
     def __exit__(self, kind: Any, *exc: object) -> None:
-        scope, foreign = self._scopes.pop()
-        left = tuple(s for s in _state.state().overrides if s is not scope)
-        _state.change(overrides=left)
+        scope, before, inside, foreign = self._held[-1]
+        old = _state.set_state(before).old_value  # first of all, as Ctrl-C may follow
+        self._held = self._held[:-1]
         foreign.__exit__(None, None, None)
+        if old is not inside:
+            _state.amend(old)
+            left = tuple(s for s in _state.state().overrides if s is not scope)
+            _state.change(overrides=left)
         if kind is None:
             scope.report()
 

@@ -6,6 +6,7 @@ leads to the nodes of what was captured, so that these are where the pull throug
 
 from __future__ import annotations
 
+import os
 from threading import RLock
 from typing import Any
 
@@ -20,6 +21,8 @@ CAPTURED = Kind("captured")
 LOCK = RLock()
 """Held while tracing, or adding derivatives to a body: one for all, so that two functions that
 call each other may be traced by two threads."""
+if hasattr(os, "register_at_fork"):  # another thread may have held it
+    os.register_at_fork(after_in_child=LOCK._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 class Body(Graph):

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .._user_code import place
 from ..arrays import SCALARS, adapters, is_array
 from ..arrays.batched import Batched
 from ..arrays.symbol import AnyShape
 from ..core.op import OPS
 from ..core.tensor import Tensor, raw, to_array, wrap
-from ..errors import ArgumentError, ArgumentTypeError, GraphError
+from ..errors import ArgumentError, ArgumentTypeError, GraphError, RetracingWarning
 from ..kinds.symbols import current_graph
 from ..trees import flatten
 from ..variable import Variable
@@ -36,6 +38,9 @@ from .func_graph import LOCK, Body
 from .subgraph_call import End, Piece, argument_ends
 from .tensor import GraphTensor, symbolic_class
 from .tracing import building
+
+_WARN, _KEPT = 32, 128
+"""How many graphs a function has before it warns, and how many it keeps at most."""
 
 
 class ConcreteFunction:
@@ -173,6 +178,7 @@ class Function:
         self._wide: dict[Any, list[Space]] = {}
         self._plain: dict[Any, ConcreteFunction] = {}
         self._traced = 0
+        self._warned = False
         functools.update_wrapper(self, python_function, updated=())
 
     @property
@@ -327,7 +333,24 @@ class Function:
             if made.graph.captured:
                 key = (key, id(outer))
             self._found[key] = made
+            if len(self._found) > _WARN:
+                self._bound()
             return made
+
+    def _bound(self) -> None:
+        """Warn of ever more traces, once, and let go of the oldest beyond the limit."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn_explicit(
+                f"function `{self.name}` was traced {self._traced} times: each new shape, and each "
+                f"new value of an argument that is no tensor, is another graph, and the latest "
+                f"{_KEPT} are kept. Pass numbers as tensors; for shapes pass "
+                "`reduce_retracing=True`, or an `input_signature` with None for what changes",
+                RetracingWarning, *place(),
+            )
+        while len(self._found) > _KEPT:
+            oldest = self._found.pop(next(iter(self._found)))
+            self._plain = {k: v for k, v in self._plain.items() if v is not oldest}
 
     def _widened(self, given: Given) -> Any:
         """A key, and specs, with None for lengths that differ from call to call."""

@@ -81,11 +81,8 @@ class Graph:
     @contextmanager
     def as_default(self) -> Iterator[Graph]:
         """The graph that operations are added to inside the block, in this thread."""
-        token = _symbols.enter(self)
-        try:
+        with _symbols.building(self):
             yield self
-        finally:
-            _symbols.leave(token)
 
     def type_of(self, op: Any) -> str:
         """What operations of a kind are called in this graph."""

@@ -49,8 +49,9 @@ class Program:
         """The fetched arrays, from those that are fed, in the order of the feeds."""
         key = tuple([(v.__class__, getattr(v, "shape", None)) for v in values])
         run = self._compiled.get(key)
-        before, token = _state.quiet(), _symbols.enter(None)  # what runs is not built
+        before = _state.quiet()
         try:
+            _symbols.enter(None)  # what runs is not built
             if run is not None:
                 return run(store, *values)
             kernels = self._seen.get(key)
@@ -59,7 +60,6 @@ class Program:
                 return run(store, *values)
             return self._first(key, values, store)
         finally:
-            _symbols.leave(token)
             _state.restore(before)
 
     def _compile(self, key: Any, kernels: Sequence[Callable[..., Any]]) -> _Compiled:

@@ -47,8 +47,10 @@ def building(body: Body) -> Iterator[Body]:
         with body.as_default():
             yield body
     finally:
-        outside.traces.discard(mark)
-        _state.restore(before)
+        try:
+            _state.restore(before)  # first of all, as Ctrl-C may follow
+        finally:
+            outside.traces.discard(mark)
 
 
 class Exchange:

@@ -24,6 +24,7 @@ from ..core.tensor import Tensor, raw
 from ..errors import SymbolError
 
 enter = leave = outside.graph.set
+building = outside.graph.held
 """Set the graph, and return the one before."""
 
 later: Any = None

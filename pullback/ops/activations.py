@@ -96,7 +96,8 @@ def elu(xp: Any, x: Any, /, alpha: float = 1.0) -> Any:
 
 @elu.pullback("x")
 def pullback_elu(g: Any, x: Any, *, alpha: float) -> Any:
-    return where(x > 0, g, (g * alpha) * exp(where(x > 0, 0.0, x)))
+    # Not `out + alpha`, which loses all digits far to the left.
+    return where(x > 0, g, g * (exp(where(x > 0, 0, x)) * alpha))
 
 
 @op(elementwise=True)
@@ -384,9 +385,15 @@ def pushforward_logsumexp(t: Any, x: Any, out: Any, *, axis: Any, keepdims: bool
 
 
 def _weights(x: Any, out: Any, axis: Any, keepdims: bool) -> Any:
-    """exp(x - logsumexp(x)), or 0 where the logsumexp is `-inf`."""
+    """exp(x - logsumexp(x)), or 0 where the logsumexp is `-inf`.
+
+    Far out, the rounding of the logsumexp is a factor of all weights; dividing by their sum, which
+    is 1, removes it.
+    """
     out = kept(out, tuple(x.shape), axis, keepdims)
-    return exp(x - where(out == -math.inf, 0.0, out))
+    weights = exp(x - where(out == -math.inf, 0.0, out))
+    total = total_of(weights, axis=axis, keepdims=True)
+    return weights / where(out == -math.inf, 1.0, total)
 
 
 def finite_max(xp: Any, x: Any, axis: Any) -> Any:

@@ -70,8 +70,8 @@ def expm1(x: Any, /) -> Any:
 
 
 @expm1.partial("x")
-def partial_expm1(out: Any) -> Any:
-    return out + 1
+def partial_expm1(x: Any) -> Any:
+    return exp(x)  # `out + 1` loses all digits for very negative x
 
 
 # Logarithms ---------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def cbrt(xp: Any, x: Any, /) -> Any:
 
 @cbrt.pullback("x")
 def pullback_cbrt(g: Any, out: Any) -> Any:
-    return quotient(quotient(g * (1 / 3), out), out)
+    return quotient(g, out * out * 3)
 
 
 @op(native="hypot", elementwise=True)

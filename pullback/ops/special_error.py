@@ -110,7 +110,10 @@ def hazard(x: Any, /) -> Any:
 
 @hazard.partial("x")
 def partial_hazard(x: Any, out: Any) -> Any:
-    far = x < -200  # x + out cancels there; four terms of its series give full precision
-    r = square(1 / where(far, x, -200.0))
+    far = x < -8  # x + out cancels there
+    t = clip(where(far, -x, 8.0), 8.0, 1e10)  # beyond, the derivative is -1
+    tail = t  # out = t + 1 / (t + 2 / (t + 3 / …)); 15 levels give full precision from 8 on
+    for k in range(15, 1, -1):
+        tail = t + k / tail
     h = where(far, 0, out)
-    return where(far, ((50 * r - 6) * r + 1) * r - 1, -h * (where(h == 0, 0, x) + h))
+    return where(far, -(t + 1 / tail) / tail, -h * (where(h == 0, 0, x) + h))

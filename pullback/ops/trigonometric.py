@@ -2,21 +2,46 @@
 
 At the ends of a domain (`asin` at ±1, `acosh` at 1, `atanh` at ±1) the derivative is infinite, and
 a zero cotangent stays zero; see `quotient`. `atan2` has derivative 0 at (0, 0). The formulas also
-hold for complex numbers, with the branch cuts of the functions themselves.
+hold for complex numbers, with the branch cuts of the functions themselves: where 1 - x² would
+overflow or cancel, they use its factors, in `_below` and `_above`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..core.cotangent import is_complex
 from ..core.op import op
 from .arithmetic import quotient
+from .complex_ import imag
 from .exponential import hypot, sqrt
+from .selecting import where
 
 __all__ = [
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "sin", "sinh",
     "tan", "tanh",
 ]
+
+
+def _below(x: Any) -> Any:
+    """1 - x. Unlike `1 - x`, it keeps the sign of an imaginary 0, which tells sides of a cut."""
+    return -(x - 1)
+
+
+def _above(x: Any) -> Any:
+    """1 + x, as `_below`."""
+    return -(-x - 1)
+
+
+def _turned(x: Any) -> Any:
+    """i · x for complex x, by the product that keeps the sign of a real 0."""
+    return where(imag(x) > 0, -(x * -1j), x * 1j)
+
+
+def _by_roots(g: Any, x: Any) -> Any:
+    """g / √(1 - x²) for complex x: the square would overflow, and has other branch cuts."""
+    return quotient(quotient(g, sqrt(_below(x))), sqrt(_above(x)))
+
 
 # Trigonometric ------------------------------------------------------------------------------
 
@@ -78,6 +103,8 @@ def asin(x: Any, /) -> Any:
 
 @asin.pullback("x")
 def pullback_asin(g: Any, x: Any) -> Any:
+    if is_complex(x):
+        return _by_roots(g, x)
     return quotient(g, sqrt((1 - x) * (1 + x)))
 
 
@@ -93,6 +120,8 @@ def acos(x: Any, /) -> Any:
 
 @acos.pullback("x")
 def pullback_acos(g: Any, x: Any) -> Any:
+    if is_complex(x):
+        return -_by_roots(g, x)
     return -quotient(g, sqrt((1 - x) * (1 + x)))
 
 
@@ -108,6 +137,8 @@ def atan(x: Any, /) -> Any:
 
 @atan.pullback("x")
 def pullback_atan(g: Any, x: Any) -> Any:
+    if is_complex(x):  # the square cancels near ±i
+        return quotient(quotient(g, 1 + 1j * x), 1 - 1j * x)
     return g / (1 + x * x)
 
 
@@ -195,7 +226,7 @@ def asinh(x: Any, /) -> Any:
 
 @asinh.pullback("x")
 def pullback_asinh(g: Any, x: Any) -> Any:
-    return g / sqrt(1 + x * x)
+    return _by_roots(g, _turned(x)) if is_complex(x) else g / hypot(x, 1.0)
 
 
 @op(native="acosh", elementwise=True)
@@ -211,7 +242,7 @@ def acosh(x: Any, /) -> Any:
 @acosh.pullback("x")
 def pullback_acosh(g: Any, x: Any) -> Any:
     # Two roots, because for complex x the root of the product has another branch cut.
-    return quotient(quotient(g, sqrt(x - 1)), sqrt(x + 1))
+    return quotient(quotient(g, sqrt(x - 1)), sqrt(_above(x) if is_complex(x) else x + 1))
 
 
 @op(native="atanh", elementwise=True)
@@ -226,4 +257,6 @@ def atanh(x: Any, /) -> Any:
 
 @atanh.pullback("x")
 def pullback_atanh(g: Any, x: Any) -> Any:
+    if is_complex(x):  # the product overflows far out
+        return quotient(quotient(g, 1 - x), 1 + x)
     return quotient(g, (1 - x) * (1 + x))

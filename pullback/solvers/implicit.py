@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..arrays.batched import identity_matrix
+from ..captures import is_older
 from ..core import state as _state
 from ..core import versions
-from ..core.captures import is_older
 from ..core.cotangent import accumulate, wrapped
 from ..core.custom_op import CustomOp, custom_node
 from ..core.forward import push

@@ -212,11 +212,8 @@ def _truncated(core: _core.Generator, shape: Any, mean: Any, stddev: Any, dtype:
 @contextmanager
 def _outside() -> Iterator[None]:
     """Draw samples as if outside vectorized_map: one array, not one per example."""
-    token = vmaps.enter(())
-    try:
+    with vmaps.running_with(()):
         yield
-    finally:
-        vmaps.leave(token)
 
 
 from .sampling import categorical as categorical  # noqa: E402  # uses names defined above

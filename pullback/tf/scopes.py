@@ -90,8 +90,5 @@ def init_scope() -> Iterator[None]:
     >>> with init_scope():
     ...     pass
     """
-    token = symbols.enter(None)
-    try:
+    with symbols.building(None):
         yield
-    finally:
-        symbols.leave(token)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from .. import ops
+from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
 from .dtypes import cast, floating, int64
@@ -171,7 +172,8 @@ def _quantile(
     ways = ("linear", "lower", "higher", "midpoint", "nearest")
     if interpolation not in ways:
         raise as_runtime(ArgumentError("argument `interpolation`", f"one of {ways}", interpolation))
-    q = tensor_of(q)
+    if not isinstance(q, CoreTensor):  # in the input's precision, not the default one
+        q = tensor_of(numpy.asarray(q, "float64"))
     points = raw(q)  # under vmap, several arrays
     if isinstance(points, numpy.ndarray) and ((points < 0) | (points > 1)).any():
         raise as_runtime(ArgumentError("argument `q`", "numbers in [0, 1]", f"{points.tolist()}"))

@@ -9,10 +9,10 @@ from typing import Any
 from weakref import WeakSet
 
 from ..arrays import apart
+from ..captures import Captured, is_older
 from ..core import state as _state
 from ..core import versions
 from ..core.accumulator import Accumulator, fresh
-from ..core.captures import Captured, is_older
 from ..core.cotangent import accumulate
 from ..core.custom_op import CustomOp, custom_node
 from ..core.node import FREED, Leaf, Node, number, where

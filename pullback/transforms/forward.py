@@ -64,9 +64,9 @@ def jvp(
     ]
     start = number()
     before = sweep.activate()
-    departed, _ = follow()
-    followed.set((*followed.get(), Refusing(subject, sweep.tangents, start)))
     try:
+        departed, _ = follow()
+        followed.set((*followed.get(), Refusing(subject, sweep.tangents, start)))
         out = fun(*rebuild(seen))
     finally:
         _state.restore(before)

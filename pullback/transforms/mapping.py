@@ -88,11 +88,8 @@ def vmap(
             for x, axis in zip(flat, at, strict=True)
         ]
         args, keywords = rebuild(seen)
-        token = vmaps.enter((*vmaps.running(), Mapping(tag, size, randomness)))
-        try:
+        with vmaps.running_with((*vmaps.running(), Mapping(tag, size, randomness))):
             out = fun(*args, **keywords)
-        finally:
-            vmaps.leave(token)
         tree = WithoutNone(out)
         places = tree.select(spread_prefix(out_axes, out, subject))
         return tree.rebuild([

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ..arrays import SCALARS, is_array
+from ..captures import is_older
 from ..core import state as _state
 from ..core.accumulator import fresh, released
-from ..core.captures import is_older
 from ..core.cotangent import conjugated, is_complex, settled, start, wrapped
 from ..core.node import Node, number
 from ..core.observe import notify_gradient
@@ -63,10 +63,11 @@ class Trace:
         before = _state.state()
         self.departures: list[Any] = []
         refusing = Refusing(self.subject, set(self.nodes) - {None}, self.start)
-        _state.set_state(before.changed(enabled=True, inference=False, scoped={
+        within = before.changed(enabled=True, inference=False, scoped={
             **before.scoped, followed: (*followed.get(), refusing, self.departures), inside: True,
-        }))
+        })
         try:
+            _state.set_state(within)
             out = fun(*seen, **keywords)
         finally:
             _state.restore(before)

@@ -15,9 +15,10 @@ from typing import Any
 import cupy
 
 from ...errors import ArgumentError
+from ..reflection import mended_digamma
 
 _NAMES = (
-    "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfcinv", "erfinv", "gamma",
+    "beta", "betainc", "betaln", "entr", "erf", "erfc", "erfcinv", "erfinv", "gamma",
     "gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1",
     "k1e", "kl_div", "log_ndtr", "logit", "ndtr", "ndtri", "rel_entr", "xlog1py", "xlogy", "y0",
     "y1", "zeta",
@@ -37,6 +38,11 @@ def _later(name: str) -> Callable[..., Any]:
         return _special(name)(*args)
 
     return kernel
+
+
+def digamma(x: Any) -> Any:
+    """CuPy's digamma, corrected near its negative poles."""
+    return mended_digamma(cupy, _special("digamma"), cupy.asarray(x))
 
 
 def hazard(x: Any) -> Any:

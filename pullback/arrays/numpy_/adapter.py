@@ -92,7 +92,8 @@ def product(x1: Any, x2: Any) -> Any:
 
 
 _KERNELS: dict[str, Callable[..., Any]] = {
-    "cbrt": numpy.cbrt, "einsum": einsum, "make_complex": make_complex, "matmul": product,
+    "cbrt": numpy.cbrt, "einsum": einsum, "log1p": special.log1p, "make_complex": make_complex,
+    "matmul": product,
     "pow": power, "quotient": quotient, "round": rounded, **shapes.KERNELS,
 }
 _LAZY = {"erf": "scipy.special", "erfc": "scipy.special", **special.LAZY}

@@ -9,7 +9,6 @@ the kernel, so small arrays have no overhead.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from sys import getrefcount
 from threading import Lock
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy
 
 from . import nn
+from .second_thread import begin
 
 SMALLEST = 1 << 19
 """The minimum size in bytes of a `Large` array (`NumPy.adopt` has the same number)."""
@@ -49,11 +49,13 @@ class _Pool:
 
     Every array in a block has it as its base, so the block's reference count tells whether it is
     free; arrays need not be returned to the pool.
+
+    The pool never waits for its lock, as a signal handler, a `__del__` or the child of a fork could
+    wait for ever: where the lock is taken, the array gets memory of its own.
     """
 
     def __init__(self) -> None:
-        self._blocks: dict[int, list[Any]] = {}
-        self._lock = Lock()
+        self._held: tuple[Any, dict[int, list[Any]]] = (Lock(), {})
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """An uninitialized array, as from `numpy.empty`."""
@@ -61,33 +63,37 @@ class _Pool:
         for n in shape:
             count *= n
         size = count * dtype.itemsize
-        with self._lock:
-            blocks = self._blocks.setdefault(size, [])
+        lock, table = self._held
+        if not lock.acquire(blocking=False):
+            return numpy.empty(size, numpy.uint8).view(dtype).reshape(shape)
+        try:
+            blocks = table.setdefault(size, [])
             free = next((i for i in range(len(blocks)) if _is_free(blocks, i)), None)
             if free is None:
-                self._trim(size)
+                self._trim(table, size)
                 free = len(blocks)
                 blocks.append(numpy.empty(size, numpy.uint8))
             return blocks[free].view(dtype).reshape(shape)
+        finally:
+            lock.release()
 
-    def _trim(self, size: int) -> None:
+    @staticmethod
+    def _trim(table: dict[int, list[Any]], size: int) -> None:
         """Frees unused blocks of other sizes if they take too much memory."""
-        idle = sum(
-            n * sum(_is_free(bs, i) for i in range(len(bs))) for n, bs in self._blocks.items()
-        )
+        idle = sum(n * sum(_is_free(bs, i) for i in range(len(bs))) for n, bs in table.items())
         if idle + size <= _IDLE:
             return
-        for n, blocks in list(self._blocks.items()):
+        for n, blocks in list(table.items()):
             if n != size:
                 blocks[:] = [blocks[i] for i in range(len(blocks)) if not _is_free(blocks, i)]
                 if not blocks:
-                    del self._blocks[n]
+                    del table[n]
 
     def holds(self, array: Any) -> bool:
         """Whether an array is the only one in its memory, inside or outside the pool."""
         link = array
         while isinstance(link.base, numpy.ndarray):  # a view that only changed the type
-            pooled = any(link.base is block for block in self._blocks.get(array.nbytes, ()))
+            pooled = any(link.base is block for block in self._held[1].get(array.nbytes, ()))
             if link.base.nbytes != array.nbytes or _of_base(link) > _ONE_VIEW + pooled:
                 return False
             link = link.base
@@ -95,24 +101,12 @@ class _Pool:
 
     def clear(self) -> None:
         """Drops all blocks; those in use stay alive with their arrays."""
-        with self._lock:
-            self._blocks.clear()
+        self._held = (Lock(), {})
 
 
 POOL = _Pool()
-_helper: list[ThreadPoolExecutor] = []
-
-
-def _second_thread() -> ThreadPoolExecutor | None:
-    if not _helper:
-        if (os.cpu_count() or 1) < 2:
-            return None
-        _helper.append(ThreadPoolExecutor(1, thread_name_prefix="pullback"))
-    return _helper[0]
-
-
-if hasattr(os, "register_at_fork"):  # threads do not survive a fork
-    os.register_at_fork(after_in_child=_helper.clear)
+if hasattr(os, "register_at_fork"):  # another thread may have held the lock
+    os.register_at_fork(after_in_child=POOL.clear)
 
 
 class Large(numpy.ndarray):
@@ -186,18 +180,14 @@ def _elementwise(ufunc: Any, inputs: list[Any]) -> Any:
     out = POOL.empty(shape, dtype)
     if out.nbytes < SMALLEST:
         return ufunc(*inputs, out=out)
-    executor = _second_thread() if out.nbytes >= _SPLIT else None
-    if executor is None:
+    parts = _halves([*inputs, out], shape) if out.nbytes >= _SPLIT else None
+    if parts is None:
         ufunc(*inputs, out=out)
     else:
-        parts = _halves([*inputs, out], shape)
-        if parts is None:
-            ufunc(*inputs, out=out)
-        else:
-            first, second = parts
-            other = executor.submit(ufunc, *second[:-1], out=second[-1])
-            ufunc(*first[:-1], out=first[-1])
-            other.result()
+        first, second = parts
+        finish = begin(lambda: ufunc(*second[:-1], out=second[-1]))
+        ufunc(*first[:-1], out=first[-1])
+        finish()
     return out.view(Large)
 
 
@@ -222,13 +212,12 @@ def blockwise(function: Any, *arrays: Any) -> Any:
             stop = min(start + _BLOCK, last)
             result[start:stop] = function(*(f[start:stop] for f in flats))
 
-    executor = _second_thread() if out.nbytes >= _SPLIT else None
-    if executor is None:
+    if out.nbytes < _SPLIT:
         run(0, n)
     else:
-        other = executor.submit(run, n // 2, n)
+        finish = begin(lambda: run(n // 2, n))
         run(0, n // 2)
-        other.result()
+        finish()
     return adopt(out)
 
 
@@ -278,10 +267,9 @@ def _sum(array: Any, keywords: dict[str, Any]) -> Any:
         and array.flags.c_contiguous
         and array.dtype.kind in "fc"
     )
-    executor = _second_thread() if whole and array.nbytes >= _SPLIT else None
-    if executor is None:
+    if not whole or array.nbytes < _SPLIT:
         return adopt(numpy.add.reduce(array, **keywords))
     flat = array.reshape(-1)
     middle = flat.size // 2
-    other = executor.submit(numpy.add.reduce, flat[middle:])
-    return numpy.add.reduce(flat[:middle]) + other.result()
+    finish = begin(lambda: numpy.add.reduce(flat[middle:]))
+    return numpy.add.reduce(flat[:middle]) + finish()

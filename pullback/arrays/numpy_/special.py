@@ -8,21 +8,25 @@ from typing import Any
 
 import numpy
 
+from ..reflection import mended_digamma
+
 _WIDENING = ("beta", "betaln", "gammainc", "gammaincc", "xlog1py", "xlogy")
 """SciPy functions that turn a float32 array and a Python number into float64."""
 
 LAZY: dict[str, str] = {
     **dict.fromkeys(
         (
-            "betainc", "digamma", "entr", "erfcinv", "erfinv", "gamma",
+            "betainc", "entr", "erfcinv", "erfinv", "gamma",
             "gammaln", "i0", "i0e", "i1", "i1e", "j0", "j1",
-            "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kv", "log_ndtr", "logit", "ndtr",
+            "jv", "k0", "k0e", "k1", "k1e", "kv", "log_ndtr", "logit", "ndtr",
             "ndtri", "rel_entr", "y0", "y1", "yv",
         ),
         "scipy.special",
     ),
     **dict.fromkeys(
-        (*_WIDENING, "hazard", "iv", "ive", "kve", "polygamma", "spherical_jn", "zeta"), __name__
+        (*_WIDENING, "digamma", "hazard", "iv", "ive", "kl_div", "kve", "polygamma",
+         "spherical_jn", "zeta"),
+        __name__,
     ),
     **dict.fromkeys(
         ("betainc_by_a", "betainc_by_b", "gammainc_by_a"),
@@ -53,6 +57,35 @@ def hazard(x: Any) -> Any:
 
     with numpy.errstate(divide="ignore"):
         return math.sqrt(2 / math.pi) / erfcx(x * -math.sqrt(0.5))
+
+
+def digamma(x: Any) -> Any:
+    """SciPy's `digamma`, corrected near its negative poles, where SciPy is up to 40 % off."""
+    from scipy.special import digamma
+
+    return mended_digamma(numpy, digamma, numpy.asarray(x))[()]
+
+
+def log1p(x: Any) -> Any:
+    """NumPy's `log1p`; of complex numbers by Kahan's formula, as NumPy returns 0 for 1e-20 + 0j."""
+    if x.dtype.kind != "c":
+        return numpy.log1p(x)
+    u = -(-x - 1)  # 1 + x, with the sign of an imaginary 0
+    off = u - 1
+    near, same, far = numpy.abs(x) < 0.5, off == 0, numpy.log(u)
+    scaled = numpy.where(near, far, 0) * (x / numpy.where(same | ~near, 1, off))
+    return numpy.where(same, x, numpy.where(near, scaled, far))[()]
+
+
+def kl_div(x: Any, y: Any) -> Any:
+    """SciPy's `kl_div`, corrected where x / y underflows and SciPy returns infinity."""
+    from scipy.special import kl_div, rel_entr
+
+    found = kl_div(x, y)
+    lost = numpy.isinf(found) & (x > 0) & (y > 0) & (y < math.inf) & (x < math.inf)
+    if not numpy.any(lost):
+        return found
+    return numpy.where(lost, rel_entr(x, y) - x + y, found).astype(found.dtype)[()]
 
 
 def iv(v: Any, x: Any) -> Any:
@@ -88,9 +121,9 @@ def _or_far(near: Any, v: Any, x: Any, slope: float, factor: float) -> Any:
 
 
 def _flushed(x: Any) -> Any:
-    """x, with 0 for subnormal numbers."""
+    """x, with 0 for subnormal numbers and the smallest normal one."""
     x = numpy.asarray(x)
-    tiny = numpy.abs(x) < numpy.finfo(numpy.float64).tiny
+    tiny = numpy.abs(x) <= numpy.finfo(numpy.float64).tiny
     return numpy.where(tiny, x.dtype.type(0), x)[()] if tiny.any() else x[()]
 
 

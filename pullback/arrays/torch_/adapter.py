@@ -194,7 +194,7 @@ class Torch:
 
 
 _SPECIAL = frozenset({
-    "digamma", "entr", "erfinv", "gammaln", "i0", "i0e", "i1", "i1e", "log_ndtr", "logit", "ndtr",
+    "entr", "erfinv", "gammaln", "i0", "i0e", "i1", "i1e", "log_ndtr", "logit", "ndtr",
     "ndtri", "xlog1py", "xlogy", "zeta",
 })
 """Operations with kernels in `torch.special`, except for `bessel_j0` and `bessel_j1`, which have

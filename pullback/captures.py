@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import state as _state
-from .node import Leaf, Node, number
+from .core import state as _state
+from .core.node import Leaf, Node, number
 
 
 class Captured:
