@@ -208,7 +208,7 @@ class Refusing:
 
     def append(self, departure: Departure) -> None:
         """Take note of a departure, or raise a `LostGradientError`."""
-        if not departure.live or _is_intended():
+        if not departure.live or intended_in() is not None:
             return
         if self.sources is None:
             if self.warns:
@@ -247,16 +247,14 @@ _began: set[CodeType] = set()
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _is_intended() -> bool:
-    """Whether the user's code that runs is part of a hand-written gradient."""
+def intended_in() -> CodeType | None:
+    """The innermost function that may leave, of those that run; None if a transformation's is."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
+    while frame is not None and frame.f_code not in _began:
         if frame.f_code in _intended:
-            return True
-        if frame.f_code in _began:
-            return False
+            return frame.f_code
         frame = frame.f_back
-    return False
+    return None
 
 
 def departed_from(nodes: Iterable[Any], before: int) -> list[Departure]:

@@ -13,7 +13,7 @@ from ..core.custom_op import CustomOp
 from ..core.node import Node, where
 from ..core.tensor import Tensor, is_inexact, wrap
 from ..errors import NotDifferentiableError
-from ..lost_paths import Departure, follow, may_leave
+from ..lost_paths import Departure, followed, intended_in, may_leave
 from .context import UnknownOp, UnknownTangent, stand_in
 
 Message = tuple[str, str, str, str]
@@ -23,16 +23,32 @@ Message = tuple[str, str, str, str]
 def run_rule(
     record: bool, rule: Callable[..., Any], *args: Any, **keywords: Any
 ) -> tuple[Any, Sequence[Departure]]:
-    """The result of a rule, and the departures of tracked tensors in it, if it is recorded."""
+    """The result of a rule, and the departures of tracked tensors in it, if it is recorded.
+
+    Those in the forward of a hand-written gradient that the rule calls are not among them.
+    """
     if not record:
         return rule(*args, **keywords), ()
-    before = _state.state()
-    departures, _ = follow()
-    try:
+    departures = _InRule()
+    with followed.held((*followed.get(), departures)):
         answer = rule(*args, **keywords)
-    finally:
-        _state.restore(before)
+    return answer, departures
+
+
+def run_forward(forward: Callable[..., Any], *args: Any) -> tuple[Any, Sequence[Departure]]:
+    """The result of a forward, and the departures of tracked tensors in it."""
+    departures: list[Departure] = []
+    with followed.held((*followed.get(), departures)):
+        answer = forward(*args)
     return answer, [d for d in departures if d.live]
+
+
+class _InRule(list[Departure]):
+    """The departures in a rule itself."""
+
+    def append(self, departure: Departure) -> None:
+        if departure.live and intended_in() is run_rule.__code__:
+            super().append(departure)
 
 
 def with_forward(

@@ -30,7 +30,7 @@ from .calls import (
 from .capture_guard import closed
 from .captured_values import unchanged
 from .rule import accumulate_checked, enter_rule, outputs_of, rule_name
-from .severed import run_rule, with_forward
+from .severed import run_forward, run_rule, with_forward
 
 _running: Scoped[Mapping[Any, State]] = Scoped("running fwd", MappingProxyType({}))
 """For each function whose `fwd` runs without being recorded, the state that it started in."""
@@ -184,7 +184,7 @@ class CustomVjp(HandWritten):
         before = enter_rule(record)
         try:
             if again:
-                residuals, in_forward = run_rule(True, self._residuals, kept)
+                residuals, in_forward = run_forward(self._residuals, kept)
             answer, departed = run_rule(
                 record, self._bwd, *kept.call.constants(), residuals, cotangent
             )
