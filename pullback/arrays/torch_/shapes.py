@@ -263,16 +263,32 @@ def unique_all(x: Any) -> Any:
 
 
 def lattice(x: Any, *, shape: Any, start: Any, steps: Any) -> Any:
-    """A view by strides."""
+    """A view by strides; a copy where one is negative, which PyTorch does not have."""
     by = x.stride()
     strides = [sum(s * b for s, b in zip(step, by, strict=True)) for step in steps]
+    if min(strides, default=0) < 0:
+        back = [k for k, stride in enumerate(strides) if stride < 0]
+        first = tuple([
+            f + sum((shape[k] - 1) * steps[k][a] for k in back) for a, f in enumerate(start)
+        ])
+        turned = tuple([
+            tuple(-s for s in step) if k in back else step for k, step in enumerate(steps)
+        ])
+        return lattice(x, shape=shape, start=first, steps=turned).flip(back)
     offset = x.storage_offset() + sum(f * b for f, b in zip(start, by, strict=True))
     return x.as_strided(shape, strides, offset)
 
 
+def view_as_complex(x: Any) -> Any:
+    """A view; of half precision a copy in complex64."""
+    if x.dtype not in (torch.float32, torch.float64):
+        x = x.to(torch.float32)
+    return torch.view_as_complex(x)
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "lattice": lattice, "view_as_real": torch.view_as_real,
-    "view_as_complex": torch.view_as_complex,
+    "view_as_complex": view_as_complex,
     **{f.__name__: f for f in (
         argsort, broadcast_to, concat, einsum, expand_dims, flip, log_softmax, logsumexp, mean,
         pad, permute_dims, repeat, reshape, roll, searchsorted, softmax, sort, squeeze, stack,
