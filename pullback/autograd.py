@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .arrays import adapters
+from .arrays.kept import check_kept
 from .core import node_hooks, versions
 from .core.above import above, provide
 from .core.cotangent import ALONE, conjugated, of_all_examples, references, settled, start, wrapped
-from .core.kept import check_kept
 from .core.node import Leaf, Node, note, notes
 from .core.observe import notify_gradient
 from .core.op import OPS

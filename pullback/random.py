@@ -26,8 +26,8 @@ import numpy
 
 from .arrays import known
 from .arrays.batched import Batched, moved_to
+from .arrays.kept import check_draw
 from .arrays.symbol import OpenShape
-from .core.kept import check_draw
 from .core.op import OPS
 from .core.tensor import Tensor, raw, to_array, wrap
 from .core.vmaps import running

@@ -8,10 +8,10 @@ from typing import Any
 import numpy
 
 from .arrays import adapters
+from .arrays.kept import check_kept
 from .arrays.symbol import Symbol, is_open
 from .core import state as _state
 from .core.inplace import check_examples
-from .core.kept import check_kept
 from .core.node import Leaf, Node
 from .core.op import OPS
 from .core.outside import traces

@@ -192,6 +192,12 @@ def tracing() -> bool:
     return engine is not None and engine.tracing()
 
 
+def constant(array: Any) -> Any:
+    """The array, as a constant for its library's own engine too, where one differentiates it."""
+    stop = stoppers.get(array.__class__)
+    return array if stop is None else stop(array)
+
+
 def apart(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The same arrays, from which a compiler computes again what it has computed from them already.
 
@@ -213,13 +219,15 @@ def cache_context() -> Any:
 _OTHERS = frozenset({"jax", "jaxlib", "tensorflow", "mlx", "dask"})
 
 
-def refuse_foreign(value: Any) -> None:
-    """Raises a `MixedLibrariesError` for an array of an unsupported library.
+def refuse_foreign(value: Any) -> Any:
+    """The value; raises a `MixedLibrariesError` for an array of an unsupported library.
 
     That is one of `_OTHERS`, or any that follows the Array API standard. Such arrays would convert
     to NumPy silently, and lose their device and their library's autograd history.
     """
     cls = value.__class__
+    if cls in adapters or is_array(value):
+        return value
     library = cls.__module__.partition(".")[0]
     if library in _OTHERS or hasattr(cls, "__array_namespace__"):
         raise MixedLibrariesError(
@@ -227,6 +235,7 @@ def refuse_foreign(value: Any) -> None:
             f"one of {library} ({cls.__qualname__})",
             "convert it explicitly, with numpy.asarray or pullback.from_dlpack",
         )
+    return value
 
 
 def is_array(value: Any) -> bool:

@@ -13,11 +13,11 @@ from typing import Any
 
 from ..arrays import adapters
 from ..arrays.batched import Batched, adapter_of, tags_of
+from ..arrays.kept import check_kept
 from ..arrays.symbol import Symbol, is_open, may_be
 from ..errors import ArgumentError, ArgumentTypeError, BatchedValueError, InplaceError
 from . import versions
 from .above import above
-from .kept import check_kept
 from .node import Leaf, Node, Notes, note, notes
 from .observe import OVERWRITTEN
 from .op import OPS

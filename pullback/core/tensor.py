@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
-from ..arrays import SCALARS, adapters, entrances, is_array, known, refuse_foreign, stoppers
+from ..arrays import SCALARS, adapters, constant, entrances, is_array, known, refuse_foreign
 from ..arrays.batched import Batched
 from ..arrays.inexact import inexact_dtypes as inexact_dtypes
+from ..arrays.kept import kept
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from . import state as _state
 from .above import above
-from .kept import kept
 from .node import Leaf, Node, maker_of, note, notes, object_new
 from .outside import Exchanged, traces
 
@@ -112,8 +112,7 @@ class Tensor(Exchanged, Declared):
 
     def _leave(self, by: str) -> Any:
         """The values as a NumPy array; notes that they left the library."""
-        node = self._node if traces else self._history
-        if node is not None:
+        if (node := self._node if traces else self._history) is not None:
             above.left(node, by)
         data = self._data if traces else self._array
         return adapters[data.__class__].numpy(data)
@@ -262,8 +261,7 @@ class Tensor(Exchanged, Declared):
 
         For a computed tensor, only after `retain_grad()`.
         """
-        node = self._node
-        if isinstance(node, Leaf):
+        if isinstance(node := self._node, Leaf):
             return node.grad
         found = notes.get(node) if node is not None else None
         return found.retained if found is not None else None
@@ -321,9 +319,7 @@ class Tensor(Exchanged, Declared):
         >>> pb.tensor([1.0], requires_grad=True).detach().requires_grad
         False
         """
-        data = self._shared()
-        stop = stoppers.get(data.__class__)  # the history of the array library, if that has one
-        made = wrap(self._out, data if stop is None else stop(data))
+        made = wrap(self._out, constant(self._shared()))
         if (node := self._node if traces else self._history) is not None:
             above.dropped("stopped", node, "detach", made)
         return made
@@ -449,8 +445,4 @@ def to_list(value: Any) -> Any:
     """Nested sequences with any Tensors inside replaced by their arrays."""
     if isinstance(value, (list, tuple)):
         return [to_list(v) for v in value]
-    if isinstance(value, Tensor):
-        return value._data if traces else value._array
-    if value.__class__ not in SCALARS and not is_array(value):
-        refuse_foreign(value)
-    return value
+    return refuse_foreign(raw(value))

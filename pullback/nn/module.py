@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from ..arrays import adapters
+from ..arrays.kept import check_kept
 from ..core import versions
 from ..core.cotangent import is_complex
-from ..core.kept import check_kept
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, DtypeError, ShapeError, suggestion
 from ..variable import Variable

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import ops
 from ..arrays import adapters
-from ..core.kept import check_kept
+from ..arrays.kept import check_kept
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, ShapeError
 from ..kinds.symbols import current_graph

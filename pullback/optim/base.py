@@ -14,10 +14,10 @@ from sys import getrefcount
 from typing import Any
 
 from ..arrays import adapters
+from ..arrays.kept import check_kept
 from ..core import versions
 from ..core.cotangent import is_complex
 from ..core.inplace import immutable
-from ..core.kept import check_kept
 from ..core.node import maker_of
 from ..core.op import OPS
 from ..core.tensor import Tensor, check_inexact, raw, to_array, wrap

@@ -12,8 +12,8 @@ import numpy
 from ..arrays import SCALARS, adapters, is_array
 from ..arrays.batched import Batched
 from ..arrays.inexact import kind_of
+from ..arrays.kept import check_kept
 from ..autograd import backward
-from ..core.kept import check_kept
 from ..core.node import Leaf, notes
 from ..core.node_hooks import added
 from ..core.op import OPS

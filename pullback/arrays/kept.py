@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays import keepers, tracing
 from ..errors import InplaceError, SymbolError
+from . import keepers, tracing
 
 
 def check_kept(old: Any, subject: str, new: Any = None) -> None:
