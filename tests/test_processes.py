@@ -28,7 +28,6 @@ def run(program: str, tmp_path: Path, seconds: float = 60) -> None:
     subprocess.run([sys.executable, path], timeout=seconds, check=True)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_child_of_a_fork_computes_while_other_threads_do(tmp_path: Path) -> None:
     run("""
         import os, threading, time, numpy as np, pullback as pb
