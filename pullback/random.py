@@ -11,8 +11,7 @@ Tensors.
 Threads: a draw locks its generator, so threads may share one, but the scheduler then decides which
 thread gets which numbers. For reproducible numbers give each thread its own generator from `spawn`.
 
-Inside `vmap` each example draws its own numbers, or all the same with `randomness="same"`, without
-a loop over examples. `Draws` replays the numbers of a block.
+Inside `vmap` each example draws its own numbers, or all the same with `randomness="same"`.
 """
 
 from __future__ import annotations
@@ -190,7 +189,7 @@ class Generator:
         )
         if kinds:
             noise = moved_to(noise, kinds[0])
-        sample = wrap(_class_of(given), noise)
+        sample = wrap(next((v._out for v in given if isinstance(v, Tensor)), Tensor), noise)
         if not (isinstance(scale, (int, float)) and scale == 1):
             sample = OPS["multiply"](sample, _as_dtype(scale, dtype))
         if loc is not None and not (isinstance(loc, (int, float)) and loc == 0):
@@ -425,10 +424,6 @@ def _as_dtype(value: Any, dtype: Any) -> Any:
     """A parameter in the sample's dtype; Python numbers are converted by promotion."""
     value = value if isinstance(value, Tensor) else to_array(value)
     return value if getattr(value, "dtype", dtype) == dtype else OPS["astype"](value, dtype)
-
-
-def _class_of(values: list[Any]) -> type:
-    return next((v._out for v in values if isinstance(v, Tensor)), Tensor)
 
 
 _default = Generator()

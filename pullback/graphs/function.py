@@ -36,7 +36,7 @@ from .arguments import (
 from .closure import Closure
 from .func_graph import LOCK, Body
 from .subgraph_call import End, Piece, argument_ends
-from .tensor import GraphTensor, symbolic_class
+from .tensor import symbolic_class
 from .tracing import building
 
 _WARN, _KEPT = 32, 128
@@ -163,7 +163,6 @@ class Function:
     """
 
     concrete: type = ConcreteFunction
-    graph_tensor: type = GraphTensor
     eager_tensor: type = Tensor
 
     def __init__(
@@ -372,8 +371,7 @@ class Function:
 
     def _trace(self, given: Given, outer: Any) -> ConcreteFunction:
         self._traced += 1
-        own = given.eager is self.eager_tensor
-        body = Body(outer, self.graph_tensor if own else symbolic_class(given.eager))
+        body = Body(outer, symbolic_class(given.eager))
         body.closure = Closure(body)
         values = list(given.flat)
         with building(body):

@@ -143,6 +143,11 @@ _SYMBOLIC: dict[type, type] = {Tensor: GraphTensor}
 _EAGER: dict[type, type] = {GraphTensor: Tensor}
 
 
+def register_symbolic(front: type, symbolic: type) -> None:
+    """Make a class that of a graph's tensors for a class of eager tensors."""
+    _SYMBOLIC[front], _EAGER[symbolic] = symbolic, front
+
+
 def symbolic_class(front: type) -> type:
     """The class of a graph's tensors with the methods of a class of eager tensors.
 
@@ -156,7 +161,7 @@ def symbolic_class(front: type) -> type:
             methods |= {n: front.__dict__[n] for n in ("size", "name") if n in front.__dict__}
         found = type("GraphTensor", (Symbolic, front), methods)
         found._out = found  # type: ignore[attr-defined]
-        _SYMBOLIC[front], _EAGER[found] = found, front
+        register_symbolic(front, found)
     return found
 
 

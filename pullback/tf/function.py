@@ -11,7 +11,7 @@ from ..core.tensor import wrap
 from ..graphs import TensorSpec as CoreSpec
 from ..graphs.function import ConcreteFunction
 from ..graphs.function import Function as CoreFunction
-from ..graphs.tensor import Symbolic
+from ..graphs.tensor import Symbolic, register_symbolic
 from .convert import checked
 from .dtypes import array_dtype, as_dtype
 from .tensor import Tensor, Valueless
@@ -31,6 +31,7 @@ class GraphTensor(Valueless, Symbolic, Tensor):
 
 
 GraphTensor._out = GraphTensor
+register_symbolic(Tensor, GraphTensor)
 
 
 class TensorSpec(CoreSpec):
@@ -68,7 +69,6 @@ class Function(CoreFunction):
     """A Python function that runs as a graph; created by `tf.function`."""
 
     concrete = Concrete
-    graph_tensor = GraphTensor
     eager_tensor = Tensor
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
