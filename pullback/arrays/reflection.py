@@ -16,7 +16,7 @@ def mended_digamma(xp: Any, digamma: Callable[[Any], Any], x: Any) -> Any:
     """A library's digamma, with the right values beside negative integers."""
     found, off = digamma(x), x - xp.round(x)
     near = (x < 0) & (xp.abs(off) < 0.25) & (off != 0)
-    if not near.any():
+    if not xp.any(near):
         return found
     rest = digamma(1 - xp.where(near, x, -1.0))
     return xp.where(near, rest - math.pi / xp.tan(xp.where(near, off, 0.25) * math.pi), found)

@@ -111,6 +111,9 @@ class Context:
         self._materialize = value
 
 
+_SLOTS = {*Node.__slots__, *CustomNode.__slots__}
+
+
 class FunctionNode(CustomNode):
     """A recorded call of a `Function`; `saved` is its context, whose attributes it shows."""
 
@@ -122,7 +125,7 @@ class FunctionNode(CustomNode):
 
     def __getattr__(self, name: str) -> Any:
         # As `grad_fn` in PyTorch, which is the context; reached for what no node has.
-        if name.startswith("_") or name in CustomNode.__slots__:
+        if name.startswith("_") or name in _SLOTS:
             raise AttributeError(name)
         if self.saved is FREED:
             raise freed(self)

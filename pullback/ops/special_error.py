@@ -111,9 +111,10 @@ def hazard(x: Any, /) -> Any:
 @hazard.partial("x")
 def partial_hazard(x: Any, out: Any) -> Any:
     far = x < -8  # x + out cancels there
-    t = clip(where(far, -x, 8.0), 8.0, 1e10)  # beyond, the derivative is -1
+    end = x == -math.inf  # where the derivative is -1
+    t = where(far, where(end, 8.0, -x), 8.0)
     tail = t  # out = t + 1 / (t + 2 / (t + 3 / …)); 15 levels give full precision from 8 on
     for k in range(15, 1, -1):
         tail = t + k / tail
     h = where(far, 0, out)
-    return where(far, -(t + 1 / tail) / tail, -h * (where(h == 0, 0, x) + h))
+    return where(far, where(end, -1.0, -(t + 1 / tail) / tail), -h * (where(h == 0, 0, x) + h))

@@ -68,7 +68,7 @@ EAGER = dict.fromkeys(
         "unique_values",
     ),
     "Its result has as many entries as values say: on arrays, not under `jax.jit`",
-)
+) | {"dropout": "It draws random numbers of NumPy, which is refused while JAX traces"}
 """id of a row, or name of an operation -> why it is run on JAX's arrays only, never on tracers."""
 
 LIBRARIES = {

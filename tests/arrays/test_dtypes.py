@@ -146,7 +146,8 @@ def test_tangents_have_the_dtype_of_their_value(row: Row, dtype: np.dtype[Any]) 
 def test_views_are_not_computed_in_another_precision() -> None:
     """Or they would share no memory."""
     views = {name for name, function in OPS.items() if function.op.view}
-    assert views == AS_THEY_ARE - {"nextafter"}
+    without = {"view_as_complex"}  # no complex numbers have half precision
+    assert views - without == AS_THEY_ARE - {"nextafter"}
 
 
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=list(DTYPES))

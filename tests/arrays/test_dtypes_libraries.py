@@ -25,7 +25,11 @@ WITHOUT = {
         "pow[complex number]": "PyTorch's complex numbers of half precision have no power",
         "det[complex singular]": "nor a determinant",
     },
-    ("jax", "float16"): {"clip_gradient": "NumPy warns of a bound that is not in float16"},
+    ("jax", "float16"): {
+        "clip_gradient": "NumPy warns of a bound that is not in float16",
+        "dropout": "random numbers of NumPy are refused while JAX traces",
+    },
+    ("jax", "bfloat16"): {"dropout": "random numbers of NumPy are refused while JAX traces"},
 }
 """(library, dtype) -> id of a row that does not hold of it -> why."""
 SIZED_BY_VALUES = {

@@ -144,7 +144,7 @@ def spherical_jn(n: Any, x: Any) -> Any:
 
 KERNELS: dict[str, Callable[..., Any]] = {
     **{name: _later(name) for name in _NAMES},
-    **{f.__name__: f for f in (hazard, polygamma, spherical_jn)},
+    **{f.__name__: f for f in (digamma, hazard, polygamma, spherical_jn)},
     **{name: _bessel(name) for name in ("iv", "jv", "kv", "yv")},
     **{name: _bessel(name, "e") for name in ("ive", "kve")},
 }

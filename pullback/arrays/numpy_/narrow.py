@@ -18,8 +18,9 @@ _OF_BFLOAT16 = ("real floating", "numeric")
 _KNOWN = (numpy.ndarray, numpy.generic, bool, int, float, complex, list, tuple)
 
 AS_THEY_ARE = frozenset({
-    "astype", "broadcast_to", "expand_dims", "flip", "getitem", "matrix_transpose", "nextafter",
-    "permute_dims", "reshape", "squeeze",
+    "astype", "broadcast_to", "expand_dims", "flip", "getitem", "imag", "lattice",
+    "matrix_transpose", "nextafter", "permute_dims", "real", "reshape", "squeeze",
+    "view_as_real",
 })
 """Operations not computed in float32: views, which share memory, and `nextafter`."""
 
