@@ -186,7 +186,7 @@ class Overridden(CustomOp):
     """Stands in for an operation at a node whose gradient was overridden."""
 
     def __init__(self, base: Any, rule: Rule, cls: type, held: Any = None) -> None:
-        self.base, self.rule_function, self.cls, self.held = base, rule, cls, held
+        self.base, self.rule_function, self.cls, self.ends = base, rule, cls, held
         self.name = base.name
         self.arguments = getattr(base, "arguments", ())
         self.kernels = getattr(base, "kernels", None)
@@ -203,7 +203,7 @@ class Overridden(CustomOp):
         if node.saved is FREED:
             raise freed(node)
         cls = self.cls
-        seen = Operation(node, self.base, record, cls, self.held)
+        seen = Operation(node, self.base, record, cls, self.ends)
         gs = g if isinstance(g, list) else [g]
         shown = [None if v is None else wrapped(cls, conjugated(v)) for v in gs]
         before = enter_rule(record)
@@ -348,7 +348,7 @@ class RuleOverrides:
         op = getattr(node.op, "base", node.op)
         rule = self.rules.get(op)
         if rule is not None:
-            return Overridden(op, rule, cls, getattr(node.op, "held", None))
+            return Overridden(op, rule, cls, getattr(node.op, "ends", None))
         inside = getattr(node.op, "overridden", None)
         if inside is not None:
             return inside(self.rules)

@@ -16,8 +16,10 @@ from ..core import versions
 from ..core.above import provide
 from ..core.inplace import immutable, register
 from ..core.node import Leaf, Node
+from ..core.observe import notify
 from ..core.op import OPS, op
 from ..core.record import record
+from ..core.state import state
 from ..core.tensor import Tensor, raw, wrap
 from ..kinds.shapes import UndecidedError, is_any, requested, shape_of, shapes
 from .complex_ import conj, imag, make_complex, real, view_as_complex, view_as_real
@@ -245,7 +247,10 @@ def owned(tensor: Tensor) -> Any:
     data = tensor._data
     adapter = adapters[data.__class__]
     if adapter.owner(data) is None and not immutable(data):
-        tensor._data = data = adapter.asarray(data)
+        scalar, tensor._data = data, adapter.asarray(data)
+        data = tensor._data
+        if state().observers:
+            notify("copied", "", [scalar], data)
         if isinstance(tensor._node, Leaf):
             tensor._node.data = data
     return data
