@@ -168,6 +168,11 @@ def pushforward_view_as_real(t: Any) -> Any:
     return view_as_real(t)
 
 
+@view_as_real.shaping
+def shape_view_as_real(x: Any) -> Any:
+    return (*x.shape, 2)
+
+
 @view_as_real.batching
 def batch_view_as_real(x: Any) -> Any:
     return view_as_real(x)
@@ -192,6 +197,11 @@ def pullback_view_as_complex(g: Any) -> Any:
 @view_as_complex.pushforward("x")
 def pushforward_view_as_complex(t: Any) -> Any:
     return view_as_complex(t)
+
+
+@view_as_complex.shaping
+def shape_view_as_complex(x: Any) -> Any:
+    return tuple(x.shape)[:-1]
 
 
 @view_as_complex.batching

@@ -63,6 +63,11 @@ def pullback_lattice(g: Any, shapes: Any, *, shape: Any, start: Any, steps: Any)
     return scatter(g, index=positions(shape, start, steps), shape=tuple(shapes[0]))
 
 
+@lattice.shaping
+def shape_lattice(x: Any, *, shape: Any, start: Any, steps: Any) -> Any:
+    return shape
+
+
 @lattice.batching
 def batch_lattice(x: Any, *, shape: Any, start: Any, steps: Any) -> Any:
     along = (1, *(0,) * len(start))

@@ -47,7 +47,8 @@ def gather(input: Any, dim: int, index: Any) -> Any:
             [3.]])
     """
     if 0 in index.shape or not (input.shape and index.shape):  # of any rank
-        return ops.getitem(ops.reshape(input, (-1,)), index)
+        taken = ops.take(ops.reshape(input, (-1,)), ops.reshape(index, (-1,)), axis=0)
+        return ops.reshape(taken, tuple(index.shape))
     covered = [slice(0, n) for n in index.shape]
     covered[dim] = slice(None)
     return ops.take_along_axis(ops.getitem(input, tuple(covered)), index, axis=dim)

@@ -70,7 +70,9 @@ def _try(program: Program, writer: Writer, space: dict[str, Any], line: str) -> 
     """Add a line unless it fails, or makes a variable that is of no use."""
     before = {name: space[name] for name in writer.shapes}
     try:
-        exec(line, space)
+        with warnings.catch_warnings():  # of PyTorch, which warns once: a line is kept in any case
+            warnings.simplefilter("ignore")
+            exec(line, space)
     except Exception:
         space.update(before)
         return

@@ -33,9 +33,10 @@ def test_the_search_finds_a_planted_difference(monkeypatch: pytest.MonkeyPatch) 
     import pullback.torch as ours
 
     monkeypatch.setattr(ours, "sin", lambda x: torch_free_sin(x))
-    found = search.search("backward", 1, count=60)
-    (report,) = [r for r in found.different() if "t.sin(" in r]
-    assert report.count("\n") < 8, "a short program"
+    found = search.search("backward", 1, count=120)
+    reports = [r for r in found.different() if "t.sin(" in r]
+    assert reports, found
+    assert min(r.count("\n") for r in reports) < 8, "a short program"
 
 
 def torch_free_sin(x: object) -> object:
