@@ -14,7 +14,8 @@ from typing import Any
 
 def mended_digamma(xp: Any, digamma: Callable[[Any], Any], x: Any) -> Any:
     """A library's digamma, with the right values beside negative integers."""
-    found, off = digamma(x), x - xp.round(x)
+    low = xp.where((x < 0) & xp.isfinite(x), x, 0.25)
+    found, off = digamma(x), low - xp.round(low)
     near = (x < 0) & (xp.abs(off) < 0.25) & (off != 0)
     if not xp.any(near):
         return found

@@ -340,7 +340,7 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
 @_or_named("dims")
 def flip(input: Any, *dims: Any) -> Any:
     """Reverses the entries along the given axes; a copy."""
-    return ops.flip(input, axis=lengths(dims))
+    return ops.flip(input, axis=lengths(dims) if input.shape else ())
 
 
 @guarded
