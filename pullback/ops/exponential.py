@@ -254,7 +254,7 @@ def cbrt(xp: Any, x: Any, /) -> Any:
 
 @cbrt.pullback("x")
 def pullback_cbrt(g: Any, out: Any) -> Any:
-    return quotient(g, out * out * 3)
+    return quotient(quotient(g, out * 3), out)  # so that a zero stays one to any order
 
 
 @op(native="hypot", elementwise=True)
