@@ -78,10 +78,15 @@ class Generator:
         block().put(self, _stream(seed))
 
     @property
-    def _numpy(self) -> Any:
+    def _stream(self) -> Any:
         """NumPy's generator of the stream; a substitute while draws are replayed."""
-        check_draw()
         return block().get(self)
+
+    @property
+    def _numpy(self) -> Any:
+        """The same, to draw from: an error while JAX traces."""
+        check_draw()
+        return self._stream
 
     def get_state(self) -> dict[str, Any]:
         """The state of the stream, for `set_state`: nested dictionaries of strings and integers.
@@ -94,7 +99,7 @@ class Generator:
         >>> generator.uniform().item() == first
         True
         """
-        return copy.deepcopy(dict(block().get(self).bit_generator.state))
+        return copy.deepcopy(dict(self._stream.bit_generator.state))
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Restore a state that `get_state` returned; see `get_state`.
@@ -215,7 +220,7 @@ class Generator:
             raise ArgumentError(
                 "argument `probability` of `bernoulli`", "numbers in [0, 1]", f"{probability}"
             )
-        noise = drawn(self._uniform, _shape(shape, [chance], "bernoulli"), "bernoulli")
+        noise = drawn(self._numpy.random, _shape(shape, [chance], "bernoulli"), "bernoulli")
         hit = OPS["less"](moved_to(noise, chance), chance)
         return wrap(Tensor, hit if dtype is None else OPS["astype"](hit, dtype))
 
@@ -271,9 +276,6 @@ class Generator:
             return stream.permuted(numpy.broadcast_to(numpy.arange(count), size), axis=-1)
 
         return drawn(draw, (count,), subject, "int64")
-
-    def _uniform(self, size: tuple[int, ...]) -> Any:
-        return self._numpy.random(size)
 
     def shuffle(self, x: Any) -> None:
         """Permute a Tensor, an array or a list in place, along its first axis.
@@ -341,7 +343,7 @@ class Generator:
             )
         if replace:
             whole = OPS["cumulative_sum"](chance, axis=0)
-            noise = drawn(self._uniform, size, "choice")
+            noise = drawn(self._numpy.random, size, "choice")
             bounds = OPS["getitem"](OPS["divide"](whole, whole[-1]), slice(0, -1))
             return OPS["searchsorted"](bounds, noise, side="right")
         if chance is None:

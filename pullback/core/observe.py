@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from threading import RLock
 from typing import Any
+from weakref import WeakSet
 
 from .._registry import OPS
 from ..arrays import Kernels
@@ -128,13 +129,14 @@ def observing(*observers: Observer) -> Iterator[None]:
     """
     kernels = any("kernel" in o.sees for o in observers)
     with setting(observers=(*state().observers, *observers)):
-        if kernels:
-            _enter()
+        block = _Block()
         try:
+            if kernels:
+                _enter(block)
             yield
         finally:
             if kernels:
-                _leave()
+                _leave(block)
 
 
 def observers_of(event: str) -> list[Any]:
@@ -243,7 +245,14 @@ class _Observed:
 
 
 _lock = RLock()  # a signal handler may open an observer while one is being opened
-_open = [0]
+_dressed = [False]
+
+
+class _Block:
+    """A block in which kernels are observed; held weakly, should Ctrl-C tear its end."""
+
+
+_open: WeakSet[_Block] = WeakSet()
 if hasattr(os, "register_at_fork"):  # another thread may have held it
     os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
 
@@ -253,18 +262,20 @@ def bare(kernel: Any) -> Any:
     return kernel.bare if kernel.__class__ is _Observed else kernel
 
 
-def _enter() -> None:
+def _enter(block: _Block) -> None:
     with _lock:
-        _open[0] += 1
-        if _open[0] == 1:
+        _open.add(block)
+        if not _dressed[0]:
             Kernels.dress = _Observed
             _exchange(lambda name, kernel: _Observed(name, bare(kernel)))
+            _dressed[0] = True
 
 
-def _leave() -> None:
+def _leave(block: _Block) -> None:
     with _lock:
-        _open[0] -= 1
-        if _open[0] == 0:
+        _open.discard(block)
+        if not _open:
+            _dressed[0] = False
             Kernels.dress = None
             _exchange(lambda name, kernel: bare(kernel))
 

@@ -17,7 +17,7 @@ from ..errors import (
     ShapeError,
 )
 from .multi_output import SeveralNode, end_of
-from .node import FREED, CallNode, Node, holders, note, number, object_new, where
+from .node import CallNode, Node, holders, note, number, object_new, where
 from .observe import INTEGER, notify, notify_unrecorded
 from .outside import current_graph, traces
 from .state import ALL, EVERYTHING, State, state
@@ -113,9 +113,8 @@ def refuse(op: Any, data: Sequence[Any], error: Exception) -> NoReturn:
         else ArgumentTypeError if isinstance(error, (TypeError, NotImplementedError))
         else ShapeError
     )
-    raise family(
-        f"`{op.name}`", "arguments that fit each other", f"{given}: {error}"
-    ) from error
+    subject = f"`{op.name}`"
+    raise family(subject, "arguments that fit each other", f"{given}: {error}") from error
 
 
 def _refused(data: Sequence[Any], error: Exception) -> bool:
@@ -291,7 +290,6 @@ def _check_call(op: Any, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Non
 
 def freed(node: Node) -> GraphFreedError:
     """The error of a second backward pass through values that the first one freed."""
-    assert node.saved is FREED
     return GraphFreedError(
         f"gradient through {where(node)}",
         "the values it saved",

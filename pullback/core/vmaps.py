@@ -23,11 +23,8 @@ class Mapping:
 
 
 _running: Scoped[tuple[Mapping, ...]] = Scoped("vmaps", ())
-
-
 running: Callable[[], tuple[Mapping, ...]] = _running.get
 """The vmaps that are running in this thread, the outermost first."""
-
 
 running_with = _running.held
 enter = leave = _running.set

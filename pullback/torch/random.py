@@ -47,7 +47,7 @@ class Generator(core.Generator):
 
     def initial_seed(self) -> int:
         """The seed that was set last."""
-        entropy = self._numpy.bit_generator.seed_seq.entropy
+        entropy = self._stream.bit_generator.seed_seq.entropy
         return int(entropy) % (1 << 63)
 
     def get_state(self) -> Any:
@@ -88,8 +88,8 @@ class _Default(Generator):
         pass
 
     @property
-    def _numpy(self) -> Any:
-        return core.default_generator()._numpy
+    def _stream(self) -> Any:
+        return core.default_generator()._stream
 
     def manual_seed(self, seed: int) -> Generator:
         core.seed(_unsigned(seed))

@@ -45,7 +45,7 @@ EXITS: dict[str, Callable[[Any], Any]] = {
     "np.sum of a list": lambda x: np.sum([x[0] ** 2, x[1] ** 2]),
     "np.linalg.norm of a list": lambda x: np.linalg.norm([x[0], x[1]]),
     "np.from_dlpack": lambda x: np.from_dlpack(x) ** 2,
-    "np.ma": lambda x: np.ma.array(x),
+    "np.ma": lambda x: np.ma.array(x).filled(0.0),
     "logsumexp": scipy.special.logsumexp,
     "expm": lambda x: scipy.linalg.expm(pb.reshape(x[:1], (1, 1))),
     "sparse": lambda x: scipy.sparse.csr_matrix(np.eye(2)) @ x,

@@ -115,6 +115,10 @@ def lattice(x: Any, *, shape: Any, start: Any, steps: Any) -> Any:
     if not all(shape):
         return x.reshape(-1)[:0].reshape(shape)
     corner = x[(*[slice(first, first + 1) for first in start],)]
+    for axis, (first, length) in enumerate(zip(start, x.shape, strict=True)):
+        by = [step[axis] * (n - 1) for step, n in zip(steps, shape, strict=True)]
+        if first + sum(s for s in by if s < 0) < 0 or first + sum(s for s in by if s > 0) >= length:
+            raise IndexError(f"a lattice of shape {tuple(shape)} ends outside of axis {axis}")
     strides = [sum(s * by for s, by in zip(step, x.strides, strict=True)) for step in steps]
     view = numpy.lib.stride_tricks.as_strided(corner, shape, strides)
     extent = 0

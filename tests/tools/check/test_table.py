@@ -14,6 +14,7 @@ _FAR = "its gradient cancels, or overflows, at numbers of 1e30 and above"
 REASONS: dict[str, dict[str, str]] = {
     "adjugate_along": {"edges": _INFINITE},
     "convolution_weight_adjoint": {"lengths": _FITTED},
+    "lattice": {"lengths": _FITTED},
     "max_pool_scatter": {"lengths": _FITTED},
     "sum_pool_adjoint": {"lengths": _FITTED},
     "betaln": {"edges": _FAR},
