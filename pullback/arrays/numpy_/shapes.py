@@ -130,6 +130,11 @@ def lattice(x: Any, *, shape: Any, start: Any, steps: Any) -> Any:
     return view
 
 
+def identity(x: Any) -> Any:
+    """A copy in the same memory order; of an array with repeated entries in row-major order."""
+    return x.copy(order="C" if 0 in x.strides else "K")
+
+
 def view_as_real(x: Any) -> Any:
     """A view with a last axis of the two parts."""
     real = numpy.float32 if x.dtype == numpy.complex64 else numpy.float64
@@ -149,6 +154,6 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "broadcast_to": broadcast_to, "reshape": reshape, "expand_dims": expand_dims,
     "permute_dims": permute_dims, "squeeze": squeeze, "astype": astype,
     "zeros_like": zeros_like, "ones_like": ones_like,
-    "vector_norm": vector_norm, "lattice": lattice,
+    "vector_norm": vector_norm, "lattice": lattice, "identity": identity,
     "view_as_real": view_as_real, "view_as_complex": view_as_complex,
 }
