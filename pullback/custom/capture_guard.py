@@ -82,7 +82,21 @@ def older_ends(
             if parent not in seen:
                 seen.add(parent)
                 stack.append(parent)  # type: ignore[arg-type]
-    return found
+    # What was computed from an argument before the call has its gradient through that argument.
+    return [node for node in found if not _leads_to(node, {n for n in own if n is not None})]
+
+
+def _leads_to(node: Node, wanted: set[Node]) -> bool:
+    """Whether a node was computed from one of some nodes."""
+    seen: set[Any] = {None, node}
+    stack: list[Any] = [node]
+    for now in stack:  # which grows
+        if now in wanted:
+            return True
+        fresh = [p for p in now.parents if p not in seen]
+        seen.update(fresh)
+        stack.extend(fresh)
+    return False
 
 
 def reaches_older(root: Node, own: Sequence[Node | None], start: int) -> bool:
