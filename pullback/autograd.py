@@ -9,15 +9,15 @@ from .arrays import adapters
 from .arrays.kept import check_kept
 from .core import node_hooks, versions
 from .core.above import above, provide
-from .core.cotangent import ALONE, conjugated, of_all_examples, references, settled, start, wrapped
+from .core.cotangent import ALONE, conjugated, references, settled, start, wrapped
 from .core.node import Leaf, Node, note, notes
 from .core.observe import notify_gradient
 from .core.op import OPS
 from .core.reverse import pull
 from .core.state import REQUIRED, pulling, restore, setting, state
 from .core.tensor import Tensor, raw, wrap
-from .core.vmaps import running
 from .errors import ArgumentError, DisconnectedError, SymbolError
+from .kinds.vmaps import of_all_examples, running
 
 __all__ = ["backward", "grad"]
 

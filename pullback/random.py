@@ -29,7 +29,6 @@ from .arrays.kept import check_draw
 from .arrays.symbol import OpenShape
 from .core.op import OPS
 from .core.tensor import Tensor, raw, to_array, wrap
-from .core.vmaps import running
 from .errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -39,6 +38,7 @@ from .errors import (
 )
 from .kinds.batching import drawn
 from .kinds.symbols import current_graph
+from .kinds.vmaps import running
 from .rng_replay import Draws as Draws
 from .rng_replay import block
 

@@ -14,6 +14,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 MODULES = {
     "backward": "autograd",
+    "summed": "kinds.vmaps",
+    "batched_reduce": "kinds.vmaps",
     "holds_symbols": "kinds.symbols",
     "waits": "kinds.symbols",
     "deferred": "kinds.symbols",
@@ -34,6 +36,8 @@ class Above:
     """The functions, as attributes.
 
     backward         (tensors, gradients, …): `Tensor.backward`
+    summed           (cotangent, its shape, its node's) -> it, summed over examples of a vmap
+    batched_reduce   (op, node, cotangent, saved, index) -> an argument's cotangent, or None
     holds_symbols    (cotangent or tangent, or a list of them) -> whether one is a symbol
     waits            (node) -> whether its rules must wait until a graph runs
     deferred         () -> `graphs/deferred_rules.py`, which puts rules off
@@ -49,6 +53,8 @@ class Above:
     """
 
     backward: Callable[..., None]
+    summed: Callable[[Any, Any, Any], Any]
+    batched_reduce: Callable[..., Any]
     holds_symbols: Callable[[Any], bool]
     waits: Callable[[Any], bool]
     deferred: Callable[[], Any]

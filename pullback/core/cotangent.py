@@ -10,13 +10,12 @@ from typing import Any
 import numpy
 
 from ..arrays import adapters
-from ..arrays.batched import Batched, HiddenShape, tags_of
+from ..arrays.batched import HiddenShape
 from ..arrays.symbol import OpenShape
 from ..errors import ArgumentError, DtypeError, RuleError
 from .above import above
 from .op import OPS
 from .tensor import Tensor, raw, to_array, wrap
-from .vmaps import is_running, running
 
 
 def _cotangent() -> str:
@@ -37,68 +36,12 @@ def project(g: Any, node: Any, subject: Callable[[], str] = _cotangent) -> Any:
         if isinstance(seen, OpenShape) or isinstance(shape, OpenShape):
             return above.deferred().project(g, node)
         if seen.__class__ is HiddenShape:
-            g = _summed(g, seen, shape)
+            g = above.summed(g, seen, shape)
         if tuple(g.shape) != tuple(shape):
             g = unbroadcast(g, tuple(shape), subject)
     if g.dtype != node.dtype:
         g = cast(g, node.dtype)
     return g
-
-
-def _summed(g: Any, seen: Any, shape: Any) -> Any:
-    """A batched cotangent, summed over the axes that its node does not hide.
-
-    Not over that of a vmap that is running: then the pull is one for each example.
-    """
-    for tag in tags_of(seen):
-        if tag not in tags_of(shape) and not is_running(tag):
-            g = OPS["sum"](OPS["show_axis"](g, axis=0, tag=tag, size=1), axis=0)
-    return g
-
-
-def of_all_examples(g: Any, leaf: Any) -> Any:
-    """A leaf's cotangent as a loop over the examples would add it up: over all running vmaps.
-
-    But for those that the leaf was made inside of: there, each example has one of its own.
-    """
-    for vmap in reversed(running()):
-        if leaf.born < vmap.tag and vmap.tag not in tags_of(leaf.shape):
-            every = OPS["show_axis"](g, axis=0, tag=vmap.tag, size=vmap.size)
-            g = OPS["sum"](every, axis=0)
-    return g
-
-
-def batched_reduce(op: Any, node: Any, g: Any, saved: tuple[Any, ...], index: int) -> Any:
-    """The cotangent of an argument, summed at once over the examples that `project` would sum over.
-
-    By the rule that the operation has for it (`@f.collapsing`), which reads as the pullback rule
-    does, but receives all examples, along the first axis. It pays where the result for one
-    example is larger than its arguments, as for the weights of a product. None where there are no
-    such examples, or no such rule, or it returns None.
-    """
-    rule = op.collapses.get(0 if op.variadic else index)
-    data, sizes = raw(g), {}
-    if rule is None or data.__class__ is not Batched:
-        return None
-    own = tags_of(node.parents[index].shape)
-    while data.__class__ is Batched:
-        if data.tag not in own and not is_running(data.tag):
-            sizes[data.tag] = data.value.shape[0]
-        data = data.value
-    if not sizes:
-        return None
-    read = rule.saved(len(node.parents), index)
-    seen = tuple([_in_front(v, sizes) if i in read else v for i, v in enumerate(saved)])
-    return rule(_in_front(g, sizes), seen, node, index)
-
-
-def _in_front(x: Any, sizes: dict[int, int]) -> Any:
-    """An array with the axes that some tags hide as one, in front."""
-    for tag, size in sizes.items():
-        x = OPS["show_axis"](x, axis=0, tag=tag, size=size)
-    if len(sizes) > 1:
-        x = OPS["reshape"](x, (prod(sizes.values()), *x.shape[len(sizes) :]))
-    return x
 
 
 def unbroadcast(

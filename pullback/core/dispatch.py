@@ -14,7 +14,8 @@ from typing import Any
 
 from ..arrays import adders, dominant, entrances, is_array, scalers
 from ..arrays.batched import Batched
-from .cotangent import accumulate, batched_reduce, project
+from .above import above
+from .cotangent import accumulate, project
 from .inplace import link_view
 from .multi_output import gathered, linked
 from .node import FREED, CallNode, Node, holders, number, object_new, where
@@ -433,7 +434,7 @@ def step_of(op: Op) -> Callable[[Node, Any, dict[Node, Any], Any, bool, type], N
                 continue
             rule = op.rule(index)
             if rule is not None:
-                r = batched_reduce(op, node, g, saved, index) if op.collapses else None
+                r = above.batched_reduce(op, node, g, saved, index) if op.collapses else None
                 r = rule(g, saved, node, index) if r is None else r
                 accumulate(cotangents, parent, r, _who(rule, node, index))
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from ..arrays.batched import Batched, tags_of
 from ..core.op import OPS
 from ..core.tensor import Tensor
-from ..core.vmaps import enter, leave, running
 from ..errors import RuleTypeError
+from ..kinds.vmaps import enter, leave, running
 from ..trees import flatten, leaves, spread_prefix
 
 

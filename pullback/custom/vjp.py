@@ -14,8 +14,8 @@ from ..core.op import OPS
 from ..core.record import attach, freed
 from ..core.state import Scoped, State
 from ..core.tensor import Tensor
-from ..core.vmaps import enter, leave, running
 from ..errors import ArgumentError, RuleError, RuleTypeError
+from ..kinds.vmaps import enter, leave, running
 from ..rng_replay import Draws
 from ..trees import Rebuild, leaves
 from .calls import (

@@ -18,10 +18,10 @@ from ..arrays.batched import Batched, bare, hidden_under, spread
 from ..arrays.batched_index import index_tags, opened
 from ..arrays.symbol import is_open
 from ..core.op import OPS
-from ..core.vmaps import running
 from ..errors import BatchedValueError, LoopWarning, SymbolError, warn
 from . import symbols
 from .shapes import axes_of
+from .vmaps import running
 
 
 class BatchingRule:

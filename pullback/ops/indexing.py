@@ -20,10 +20,10 @@ from ..core.inplace import check_examples, check_writable, entered, overwrite, r
 from ..core.op import OPS, face_of, op
 from ..core.record import record
 from ..core.tensor import Tensor, is_inexact, raw, to_array
-from ..core.vmaps import is_running
 from ..errors import DtypeError, PositionError, ShapeError
 from ..kinds.shapes import requested
 from ..kinds.symbols import beside
+from ..kinds.vmaps import is_running
 from .indices import choose, indexed, mask_of_each, plain, repeats, written
 
 __all__ = ["add_at", "assign_at", "getitem", "set_at"]

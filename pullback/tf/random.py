@@ -12,10 +12,9 @@ from typing import Any
 import numpy
 
 from .. import random as _core
-from ..core import vmaps
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
-from ..kinds import batching
+from ..kinds import batching, vmaps
 from .convert import operand, shape_of
 from .dtypes import array_dtype, float32
 from .tensor import Tensor

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..arrays import SCALARS, adapters, is_array
-from ..core import vmaps
 from ..core.node import number
 from ..core.op import OPS
 from ..core.tensor import Tensor, wrap
-from ..core.vmaps import Mapping
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..kinds import batching as batching  # the kernels of what it makes
+from ..kinds import vmaps
+from ..kinds.vmaps import Mapping
 from ..trees import WithoutNone, flatten, spread_prefix
 from .trace import as_output
 
