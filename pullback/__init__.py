@@ -21,6 +21,7 @@ with _uncollected():
     from .core.tensor import Tensor as Tensor
     from .errors import OverrideWarning as OverrideWarning
     from .errors import PullbackError as PullbackError
+    from .passes import hooks as _hooks  # noqa: F401  # binds `grad` and hooks to Tensor
 
 __version__ = "0.1.0"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from .arrays import adapters
 from .arrays.kept import check_kept
-from .core import node_hooks, versions
+from .core import versions
 from .core.above import above, provide
-from .core.cotangent import ALONE, conjugated, references, settled, start, wrapped
+from .core.cotangent import conjugated, wrapped
 from .core.node import Leaf, Node, note, notes
 from .core.observe import notify_gradient
 from .core.op import OPS
@@ -18,6 +18,8 @@ from .core.state import REQUIRED, pulling, restore, setting, state
 from .core.tensor import Tensor, raw, wrap
 from .errors import ArgumentError, DisconnectedError, SymbolError
 from .kinds.vmaps import of_all_examples, running
+from .passes import hooks
+from .passes.ends import ALONE, references, settled, start
 
 __all__ = ["backward", "grad"]
 
@@ -62,10 +64,10 @@ def backward(
     for node in reached:
         if node.level == REQUIRED and found.get(node) is not None:
             if notes and isinstance(node, Leaf):
-                found[node] = node_hooks.before(node, found[node], create_graph, out)
+                found[node] = hooks.before(node, found[node], create_graph, out)
             _add_to_grad(node, found, out)
             if notes:
-                node_hooks.arrived(node, out)
+                hooks.arrived(node, out)
     if state().observers:
         own = [n for n in reached if isinstance(n, Leaf)]
         sources = [wrap(out, n.data, n) for n in own]

@@ -6,11 +6,11 @@ from typing import Any
 
 from .arrays import adapters
 from .core import state as _state
-from .core.accumulator import Accumulator, dual
 from .core.node import Node
 from .core.tensor import Tensor, check_inexact, wrap
 from .errors import ArgumentError, ArgumentTypeError
 from .ops import zeros_like
+from .passes.accumulator import Accumulator, dual
 from .tape import is_zero
 from .transforms.forward import tangent_of
 from .trees import flatten, leaves

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .core import state as _state
-from .core.accumulator import begin
-from .core.cotangent import conjugated, settled, start, wrapped
+from .core.cotangent import conjugated, wrapped
 from .core.node import Leaf, Node, number
 from .core.observe import notify_gradient
 from .core.reverse import pull, within
@@ -18,6 +17,7 @@ from .custom.override import Overrides
 from .errors import ArgumentError, ArgumentTypeError, DtypeError, TapeError, refuse_copy
 from .kinds.symbols import current_graph
 from .ops import broadcast_to, ones_like, reshape, stack, zeros_like
+from .passes import accumulator, ends
 from .transforms.mapping import vmap
 from .transforms.reverse import bases
 from .transforms.trace import inside
@@ -162,7 +162,7 @@ class GradientTape:
             node = x._node
             if node is None or node.level == _state.TANGENT:
                 node = Leaf(x._data, _state.ALL)
-                begin(x, node)
+                accumulator.begin(x, node)
             self._watched.add(node)
 
     def accessed(self, variable: Variable, leaf: Node) -> None:
@@ -390,7 +390,7 @@ class GradientTape:
     def _answer(self, source: Any, node: Node | None, found: dict[Node, Any], zero: bool) -> Any:
         """The gradient of a source, in its class and dtype; None or zeros if there is no path."""
         if node is not None and found.get(node) is not None:
-            return wrapped(source._out, settled(found, node))
+            return wrapped(source._out, ends.settled(found, node))
         return wrap(source._out, zeros_like(source._data)) if zero else None
 
 
@@ -428,7 +428,7 @@ def _roots(targets: list[Any], given: Any, record: bool) -> dict[Node, Any]:
         node = target._node
         if node is None or not is_inexact(target._data):
             continue
-        g = ones_like(target._data) if g is None else start(target, g, "tape.gradient")
+        g = ones_like(target._data) if g is None else ends.start(target, g, "tape.gradient")
         g = conjugated(wrapped(target._out, g) if record else raw(g))
         roots[node] = g if node not in roots else roots[node] + g
     return roots

@@ -14,6 +14,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 MODULES = {
     "backward": "autograd",
+    "begin": "passes.accumulator",
+    "hooks": "passes.hooks",
     "summed": "kinds.vmaps",
     "batched_reduce": "kinds.vmaps",
     "holds_symbols": "kinds.symbols",
@@ -36,6 +38,8 @@ class Above:
     """The functions, as attributes.
 
     backward         (tensors, gradients, …): `Tensor.backward`
+    begin            (tensor, leaf or None): makes the tensor a leaf, which keeps its tangents
+    hooks            () -> `passes/hooks.py`, which runs the hooks of tensors and nodes
     summed           (cotangent, its shape, its node's) -> it, summed over examples of a vmap
     batched_reduce   (op, node, cotangent, saved, index) -> an argument's cotangent, or None
     holds_symbols    (cotangent or tangent, or a list of them) -> whether one is a symbol
@@ -53,6 +57,8 @@ class Above:
     """
 
     backward: Callable[..., None]
+    begin: Callable[[Any, Any], None]
+    hooks: Callable[[], Any]
     summed: Callable[[Any, Any, Any], Any]
     batched_reduce: Callable[..., Any]
     holds_symbols: Callable[[Any], bool]

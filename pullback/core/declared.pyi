@@ -1,13 +1,21 @@
-"""What operations put on `Tensor` when they are registered, declared for type checkers and editors.
+"""What files above the core bind to `Tensor`, declared for type checkers and editors.
 
-Nothing here runs: `ops/operators.py` and `protocols/methods.py`, which are above the core, bind the
-functions. A test holds this list against what is bound.
+Nothing here runs. `passes/hooks.py` binds gradients and hooks, `ops/operators.py` the operators,
+`protocols/methods.py` NumPy's methods. A test holds this list against what is bound.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 class Declared:
-    """Operators, the standard's attributes, and NumPy's methods."""
+    """Gradients and hooks, operators, the standard's attributes, and NumPy's methods."""
+
+    @property
+    def grad(self) -> Any: ...
+    @grad.setter
+    def grad(self, value: Any) -> None: ...
+    def retain_grad(self) -> None: ...
+    def register_hook(self, hook: Callable[[Any], Any]) -> Any: ...
 
     @property
     def T(self) -> Any: ...

@@ -11,14 +11,12 @@ from math import inf
 from operator import attrgetter
 from typing import Any
 
-from ..arrays import adapters
-from . import node_hooks, versions
+from . import versions
 from .above import above
-from .cotangent import conjugated, project, wrapped
 from .node import FREED, Node, notes, where
 from .observe import observers_of
 from .state import Scoped, in_rules, restore, state
-from .tensor import Tensor, raw, wrap
+from .tensor import Tensor
 
 _by_number = attrgetter("seq")
 
@@ -72,13 +70,14 @@ def pull(
     if simple:
         _sweep(order, cotangents, free)
         return cotangents
+    hooks = above.hooks()
     token = _passing.set({*order, *ends} if needed is None else needed) if notes else None
     try:
         found = _careful_sweep(
             order, cotangents, targets or set(), needed, record, free, overrides, cls, symbolic
         )
         rest = cotangents.items()
-        found.update(rest if inner else [(n, _run_hooks(n, g, record, cls)) for n, g in rest])
+        found.update(rest if inner else [(n, hooks.run(n, g, record, cls)) for n, g in rest])
     finally:
         if token is not None:
             _passing.set(token)
@@ -116,30 +115,31 @@ def _careful_sweep(
 ) -> dict[Node, Any]:
     """The same with hooks, intermediate targets, overrides, recording, and in graphs."""
     found: dict[Node, Any] = {}
+    hooks = above.hooks()
     node: Any = None
     try:
         for node in order:
             g = cotangents.pop(node, None)
             if g is None:
                 continue
-            g = _run_hooks(node, g, record, cls)
+            g = hooks.run(node, g, record, cls)
             if node in targets:
                 found[node] = g
             if notes:
-                g = node_hooks.before(node, g, record, cls)
+                g = hooks.before(node, g, record, cls)
             op = overrides(node, cls) if overrides is not None else None
             if versions.latest[0] > node.seq and (op or not getattr(node.op, "flat", False)):
                 versions.check(node)
             if symbolic and op is None and above.waits(node):
                 above.deferred().pull(node, g, cotangents, needed, record, cls)
-            elif node_hooks.is_watched(node):
-                node_hooks.step(op or node.op, node, g, cotangents, needed, record, cls)
+            elif hooks.is_watched(node):
+                hooks.step(op or node.op, node, g, cotangents, needed, record, cls)
             else:
                 (op or node.op).step(node, g, cotangents, needed, record, cls)
             if free == node.level and node.op.keeps:
                 node.saved = FREED
                 if notes:
-                    node_hooks.unlock(node)
+                    hooks.unlock(node)
     except Exception as error:
         _add_place(error, node)
         raise
@@ -217,26 +217,3 @@ def _needed(order: list[Node], ends: list[Node], targets: set[Node]) -> set[Node
                 needed.add(node)
                 break
     return needed
-
-
-def _run_hooks(node: Node, g: Any, record: bool, cls: type) -> Any:
-    """Run a node's hooks on its finished cotangent, and keep it where `retain_grad` asked."""
-    found = notes.get(node)
-    if found is None or isinstance(g, list):
-        return g
-    if found.hooks:
-        # A hook may write to its argument, and another path may have the same array.
-        own = g if isinstance(g, Tensor) else adapters[g.__class__].copy(g)
-        seen = wrapped(cls, conjugated(own))
-        for hook in list(found.hooks.values()):
-            answer = hook(seen)
-            if answer is not None:
-                seen = answer
-        if not isinstance(seen, Tensor):
-            seen = wrap(cls, node.op.asarray(seen, g) if hasattr(node.op, "asarray") else seen)
-        seen = conjugated(seen if record else raw(seen))
-        g = project(seen, node, lambda: f"hook on {where(node)}")
-    if found.retains:
-        kept = wrapped(cls, conjugated(g))
-        found.retained = kept if found.retained is None else found.retained + kept
-    return g

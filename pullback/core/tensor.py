@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,11 +11,10 @@ import numpy
 from ..arrays import SCALARS, adapters, constant, entrances, is_array, known, refuse_foreign
 from ..arrays.batched import Batched
 from ..arrays.inexact import inexact_dtypes as inexact_dtypes
-from ..arrays.kept import kept
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from . import state as _state
 from .above import above
-from .node import Leaf, Node, maker_of, note, notes, object_new
+from .node import Leaf, Node, maker_of, object_new
 from .outside import Exchanged, traces
 
 if TYPE_CHECKING:
@@ -240,9 +239,11 @@ class Tensor(Exchanged, Declared):
                 "use x.detach().requires_grad_()" if requires_grad
                 else "use x.detach() for a tensor without history",
             )
-        from .accumulator import begin
-
-        begin(self, Leaf(self._data, _state.REQUIRED, trainable=True) if requires_grad else None)
+        leaf = Leaf(self._data, _state.REQUIRED, trainable=True) if requires_grad else None
+        if _state.state().accumulators:
+            above.begin(self, leaf)
+        else:
+            self._node = leaf
         return self
 
     @property
@@ -254,63 +255,6 @@ class Tensor(Exchanged, Declared):
     def grad_fn(self) -> Node | None:
         """The recorded operation that computed it; None for a leaf."""
         return None if self.is_leaf else self._node
-
-    @property
-    def grad(self) -> Any:
-        """What `backward` has accumulated here: a Tensor, or None.
-
-        For a computed tensor, only after `retain_grad()`.
-        """
-        if isinstance(node := self._node, Leaf):
-            return node.grad
-        found = notes.get(node) if node is not None else None
-        return found.retained if found is not None else None
-
-    @grad.setter
-    def grad(self, value: Any) -> None:
-        if value is not None:
-            if not isinstance(value, Tensor):
-                raise ArgumentTypeError("x.grad = …", "a Tensor or None", type(value).__name__)
-            if value.shape != self.shape:
-                raise ArgumentError("x.grad = …", f"shape {self.shape}", f"shape {value.shape}")
-        node = self._node
-        if node is None:
-            if value is not None:
-                raise ArgumentError(
-                    "x.grad = …", "a tensor that requires gradients", "one that does not",
-                    "call x.requires_grad_() first",
-                )
-        elif isinstance(node, Leaf):
-            node.grad = value if value is None else kept(node.data, value, "x.grad = …")
-        else:
-            note(node).retained = value
-
-    def retain_grad(self) -> None:
-        """Keep the gradient of this computed tensor in `grad` on the next `backward`."""
-        if self._node is None:
-            raise _untracked("retain_grad()")
-        if not self.is_leaf:
-            note(self._node).retains = True
-
-    def register_hook(self, hook: Callable[[Any], Any]) -> Handle:
-        """Call `hook(gradient)` whenever this tensor's gradient is computed.
-
-        What it returns, unless None, takes the gradient's place. `remove()` on the returned
-        handle takes the hook away.
-
-        >>> import pullback as pb
-        >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
-        >>> handle = x.register_hook(lambda g: g * 10)
-        >>> pb.sum(x).backward()
-        >>> x.grad
-        Tensor([10., 10.])
-        """
-        if self._node is None:
-            raise _untracked("register_hook()")
-        hooks = note(self._node).hooks
-        key = max(hooks, default=0) + 1
-        hooks[key] = hook
-        return Handle(hooks, key)
 
     def detach(self) -> Any:
         """The same values, sharing memory, with no history.
@@ -353,23 +297,6 @@ class Tensor(Exchanged, Declared):
 Tensor._out = Tensor
 
 
-class Handle:
-    """Takes away what a `register_…` call put in place; also a context manager."""
-
-    def __init__(self, table: dict[Any, Any], key: Any) -> None:
-        self._table, self._key = table, key
-
-    def remove(self) -> None:
-        """Take it away; a second call does nothing."""
-        self._table.pop(self._key, None)
-
-    def __enter__(self) -> Handle:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
-
-
 def wrap(cls: type, data: Any, node: Node | None = None) -> Any:
     """A tensor of a class around a raw array, with none of the constructor's checks."""
     made: Any = object_new(cls)
@@ -410,13 +337,6 @@ def check_inexact(data: Any, subject: str) -> None:
             subject, "a real or complex floating dtype", f"dtype {data.dtype}",
             "convert it first, as with pullback.astype(x, pullback.float64)",
         )
-
-
-def _untracked(subject: str) -> ArgumentError:
-    return ArgumentError(
-        f"{subject} of a Tensor", "a tensor that is tracked", "one that requires no gradient",
-        "call x.requires_grad_() before computing with it",
-    )
 
 
 def to_array(value: Any, like: Any = None) -> Any:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core import state as _state
-from ..core.accumulator import fresh
 from ..core.cotangent import accumulate
 from ..core.custom_op import CustomOp, custom_node
 from ..core.forward import push
@@ -21,6 +20,7 @@ from ..core.reverse import pull
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import ArgumentError
 from ..kinds import symbols as _symbols
+from ..passes.accumulator import fresh
 from .operation import Kind, Operation
 from .region_io import HANDLE, followed_by, seen
 

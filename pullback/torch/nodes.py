@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ..core import node_hooks
 from ..core.multi_output import Pick
 from ..core.node import FREED, Leaf, note
 from ..core.node import Node as CoreNode
@@ -18,6 +17,7 @@ from ..core.tensor import wrap
 from ..custom.context import FunctionNode
 from ..custom.saved_tensor_hooks import PackedOp, Packing, unpacked
 from ..errors import ArgumentError
+from ..passes import hooks
 from .errors import as_runtime, guarded_pull
 
 _NAMES = {
@@ -94,15 +94,15 @@ class Node:
         """
         if isinstance(self._node, Leaf):
             hook, node = fn, self._node
-            return node_hooks.added(node, "before", lambda gs: _passed(hook((), gs), gs))
-        return node_hooks.added(self._node, "after", guarded_pull(fn))
+            return hooks.added(node, "before", lambda gs: _passed(hook((), gs), gs))
+        return hooks.added(self._node, "after", guarded_pull(fn))
 
     def register_prehook(self, fn: Callable[..., Any]) -> Any:
         """Call `fn(grad_outputs)`, with a tuple, before each backward pass through this node.
 
         A non-None result replaces grad_outputs.
         """
-        return node_hooks.added(self._node, "before", fn)
+        return hooks.added(self._node, "before", fn)
 
     @property
     def variable(self) -> Any:

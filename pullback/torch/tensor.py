@@ -15,13 +15,13 @@ from ..arrays.inexact import kind_of
 from ..arrays.kept import check_kept
 from ..autograd import backward
 from ..core.node import Leaf, notes
-from ..core.node_hooks import added
 from ..core.op import OPS
 from ..core.state import state
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import inexact_dtypes, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError
 from ..lost_paths import detached
+from ..passes.hooks import added
 from . import dtypes
 from .errors import as_runtime, guarded, guarded_pull
 from .nodes import as_tensors, leaf_tensor, owners, shown

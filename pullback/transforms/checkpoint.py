@@ -12,7 +12,6 @@ from ..arrays import apart
 from ..captures import Captured, is_older
 from ..core import state as _state
 from ..core import versions
-from ..core.accumulator import Accumulator, fresh
 from ..core.cotangent import accumulate
 from ..core.custom_op import CustomOp, custom_node
 from ..core.node import FREED, Leaf, Node, number, where
@@ -20,6 +19,7 @@ from ..core.record import attach, freed
 from ..core.reverse import pull, reached, reached_ends
 from ..core.tensor import Tensor, raw, wrap
 from ..errors import ArgumentError, CaptureError, InplaceError
+from ..passes.accumulator import Accumulator, fresh
 from ..rng_replay import Draws
 from ..trees import flatten, leaves
 from .trace import END, as_output, inside

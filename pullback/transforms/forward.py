@@ -9,7 +9,6 @@ from typing import Any
 
 from ..arrays import adapters
 from ..core import state as _state
-from ..core.accumulator import Accumulator, untracked
 from ..core.cotangent import is_complex, wrapped
 from ..core.forward import into, push
 from ..core.node import number
@@ -17,6 +16,7 @@ from ..core.op import OPS
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from ..lost_paths import Refusing, begins, follow, followed, warn_of_lost
+from ..passes.accumulator import Accumulator, untracked
 from ..trees import WithoutNone, flatten
 from .mapping import vmap
 from .reverse import bases, grad, jacrev

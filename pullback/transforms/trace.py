@@ -9,8 +9,7 @@ from typing import Any, Final
 from ..arrays import SCALARS, is_array
 from ..captures import is_older
 from ..core import state as _state
-from ..core.accumulator import fresh, released
-from ..core.cotangent import conjugated, is_complex, settled, start, wrapped
+from ..core.cotangent import conjugated, is_complex, wrapped
 from ..core.node import Node, number
 from ..core.observe import notify_gradient
 from ..core.reverse import pull, reached_ends, reads_more
@@ -24,6 +23,8 @@ from ..errors import (
     ShapeError,
 )
 from ..lost_paths import Refusing, begins, followed, warn_of_lost
+from ..passes.accumulator import fresh, released
+from ..passes.ends import settled, start
 from ..trees import Rebuild, WithoutNone, flatten, leaves, mapped
 
 Argnums = int | Sequence[int]

@@ -18,7 +18,7 @@ WRITERS = {
     "pullback/core/custom_op.py": "`custom_node`, whose nodes `attach` completes",
     "pullback/core/dispatch.py": "operations in the plain case, for speed",
     "pullback/core/multi_output.py": "the node that picks one output of several",
-    "pullback/core/accumulator.py": "nodes that carry tangents only",
+    "pullback/passes/accumulator.py": "nodes that carry tangents only",
     "pullback/custom/gradient.py": "`custom_gradient` in the plain case, for speed",
     "pullback/custom/function.py": "`Function` in the plain case, for speed; its kind of node",
     "pullback/custom/context.py": "placeholders that raise when a derivative needs them",

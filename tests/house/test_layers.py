@@ -12,7 +12,7 @@ LAYERS = [
     ["errors", "_files", "_loading", "_places", "_user_code", "_parameters"],
     ["arrays", "_registry"],
     ["core"],
-    ["kinds", "captures", "linearity", "lost_paths", "rng_replay", "transposition"],
+    ["kinds", "passes", "captures", "linearity", "lost_paths", "rng_replay", "transposition"],
     ["ops", "trees", "random"],
     ["protocols"],
     ["transforms"],

@@ -18,9 +18,9 @@ from tests.mutation.rules import edits_of_rule
 
 CORE = [
     "core/reverse.py", "autograd.py", "core/cotangent.py", "core/forward.py",
-    "core/accumulator.py", "core/record.py", "core/dispatch.py", "core/inplace.py",
+    "passes/accumulator.py", "core/record.py", "core/dispatch.py", "core/inplace.py",
     "core/versions.py", "core/multi_output.py", "core/state.py", "core/op.py", "core/node.py",
-    "captures.py", "core/node_hooks.py", "core/observe.py", "kinds/vmaps.py",
+    "captures.py", "passes/hooks.py", "core/observe.py", "kinds/vmaps.py",
     "core/custom_op.py", "custom/recompute.py", "kinds/batching.py", "transposition.py",
     "lost_paths.py", "custom/override.py", "custom/rule.py", "tape.py", "recording.py",
 ]

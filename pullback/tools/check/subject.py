@@ -15,8 +15,8 @@ from typing import Any
 import numpy
 
 from ...arrays import adapters, is_array
-from ...core.accumulator import untracked
 from ...core.tensor import Tensor, is_inexact, raw, wrap
+from ...passes.accumulator import untracked
 from ...trees import WithoutNone, flatten
 from .naming import names_of
 from .steady import steady

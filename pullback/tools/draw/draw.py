@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...core.cotangent import conjugated
-from ...core.cotangent import start as begun
 from ...core.multi_output import Pick
 from ...core.node import Node
 from ...core.op import OPS
 from ...core.tensor import Tensor, is_inexact, raw
 from ...errors import ArgumentError, ArgumentTypeError
 from ...kinds.symbols import holds_symbols
+from ...passes.ends import start as begun
 from ...trees import leaves
 from ..explain.explain import explain
 from .boxes import Scene

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from ... import ops
 from ...arrays import adapters
 from ...core import state as _state
-from ...core.accumulator import Accumulator
 from ...core.cotangent import wrapped
 from ...core.state import Scoped
 from ...core.tensor import Tensor as CoreTensor
 from ...core.tensor import is_inexact, wrap
 from ...errors import ArgumentError, ArgumentTypeError
+from ...passes.accumulator import Accumulator
 from ...transforms.forward import tangent_of
 from ..errors import as_runtime, guarded
 

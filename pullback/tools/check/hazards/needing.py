@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 
 from ....autograd import gradients
-from ....core.accumulator import untracked
 from ....core.tensor import Tensor, is_inexact, raw
 from ....errors import NotDifferentiableError
+from ....passes.accumulator import untracked
 from ....transforms import jvp
 from ..finding import Finding, failed, not_applicable, passed
 from ..laws import law

@@ -13,12 +13,13 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from . import state as _state
-from .cotangent import wrapped
-from .forward import push_node
-from .node import LEAF, Leaf, Node, number, object_new
-from .op import OPS
-from .tensor import Tensor, raw, wrap
+from ..core import state as _state
+from ..core.above import provide
+from ..core.cotangent import wrapped
+from ..core.forward import push_node
+from ..core.node import LEAF, Leaf, Node, number, object_new
+from ..core.op import OPS
+from ..core.tensor import Tensor, raw, wrap
 
 
 class Dual(Node):
@@ -155,6 +156,7 @@ def move_tangents(old: Node, new_node: Node) -> None:
             accumulator.tangents[new_node] = t
 
 
+@provide
 def begin(x: Tensor, leaf: Leaf | None) -> None:
     """Make a tensor a leaf, or (None) untracked; it keeps its tangents."""
     if leaf is None:
