@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
-from ..arrays import SCALARS, adapters, constant, entrances, is_array, known, refuse_foreign
-from ..arrays.batched import Batched
+from ..arrays import SCALARS, adapters, constant, entrances, is_array, refuse_foreign
 from ..arrays.inexact import inexact_dtypes as inexact_dtypes
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from . import state as _state
@@ -94,16 +94,6 @@ class Tensor(Exchanged, Declared):
         """Where the array lives, as its library names it."""
         return getattr(self._data, "device", "cpu")
 
-    def numpy(self) -> Any:
-        """The values as a NumPy array that shares memory where the library can.
-
-        >>> import pullback as pb
-        >>> pb.tensor([1.0, 2.0]).numpy()
-        array([1., 2.])
-        """
-        self._shared()
-        return self._leave(".numpy()")
-
     def _shared(self) -> Any:
         """The array, for another tensor that shares its memory: a NumPy scalar has none."""
         data = self._data if traces else self._array
@@ -116,100 +106,8 @@ class Tensor(Exchanged, Declared):
         data = self._data if traces else self._array
         return adapters[data.__class__].numpy(data)
 
-    def item(self) -> Any:
-        """The one entry as a Python number.
-
-        >>> import pullback as pb
-        >>> pb.tensor([3.0]).item()
-        3.0
-        """
-        return self._number(".item()")
-
-    def _number(self, by: str) -> Any:
-        if prod(self._data.shape) != 1:
-            raise ArgumentError(
-                "a Python number from a Tensor", "one entry",
-                f"{prod(self._data.shape)} (shape {tuple(self._data.shape)})",
-                "reduce it first, as with pullback.sum(x), or use x.tolist()",
-            )
-        return self._leave(by).item()
-
-    def tolist(self) -> Any:
-        """The entries as nested lists of Python numbers."""
-        return self._leave(".tolist()").tolist()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return numpy.array(self._leave("numpy.asarray"), dtype=dtype, copy=copy)
-
-    def __repr__(self) -> str:
-        if isinstance(self._data, Batched) or known(self._data) is None:
-            return f"Tensor({self._data!r})"
-        values = adapters[self._data.__class__].numpy(self._data)
-        text = numpy.array2string(values, separator=", ", prefix="Tensor(")
-        dtype = str(self.dtype).rpartition(".")[2]
-        tail = "" if dtype in ("float64", "int64", "bool") else f", dtype={dtype}"
-        if self.size == 0 and self.ndim > 1:  # the brackets of nothing do not tell
-            tail = f", shape={self.shape}{tail}"
-        if self.requires_grad:
-            node = self._node
-            tail += ", requires_grad=True" if isinstance(node, Leaf) else f", from={maker_of(node)}"
-        return f"Tensor({text}{tail})"
-
-    def __len__(self) -> int:
-        if not self._data.shape:
-            raise ArgumentTypeError("len() of a Tensor", "at least one axis", "shape ()")
-        return int(self._data.shape[0])
-
-    def __bool__(self) -> bool:
-        if prod(self._data.shape) != 1:
-            raise ArgumentError(
-                "the truth of a Tensor", "one entry (of several it is ambiguous)",
-                f"shape {tuple(self._data.shape)}", "use pullback.any(x) or pullback.all(x)",
-            )
-        return bool(self._data)
-
-    def __float__(self) -> float:
-        return float(self._number("float()"))
-
-    def __int__(self) -> int:
-        return int(self._number("int()"))
-
-    def __complex__(self) -> complex:
-        return complex(self._number("complex()"))
-
-    def __index__(self) -> int:
-        return self._leave("an index").__index__()
-
     def __hash__(self) -> int:
         return id(self)
-
-    def __format__(self, spec: str) -> str:
-        looked = adapters[self._data.__class__].numpy  # which is no departure
-        return format(looked(self._data).item() if spec and not self.ndim else str(self), spec)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        if self._node is not None and not self.is_leaf:
-            raise ArgumentError(
-                "copy.deepcopy of a Tensor", "a leaf", f"a result of `{self._node.name()}`",
-                "copy `x.detach()`",
-            )
-        copied = wrap(type(self), adapters[self._data.__class__].copy(self._data))
-        node = self._node
-        if isinstance(node, Leaf):
-            copied._node = Leaf(copied._data, node.level, trainable=node.trainable)
-        memo[id(self)] = copied
-        return copied
-
-    def __reduce__(self) -> Any:
-        if not self.is_leaf:
-            raise ArgumentError(
-                "pickling of a Tensor", "a leaf", f"a result of `{maker_of(self._node)}`",
-                "pickle `x.detach()`",
-            )
-        return _unpickled, (type(self), self.data, self.requires_grad)
-
-    def __copy__(self) -> Any:
-        return wrap(self._out, self._data, self._node)
 
     # PyTorch's life of a tensor -------------------------------------------------------------
 
@@ -288,11 +186,6 @@ class Tensor(Exchanged, Declared):
         """
         above.backward([self], [gradient], retain_graph, create_graph, inputs, overrides)
 
-    def __iter__(self) -> Iterator[Any]:
-        array: Any = self  # indexing is bound in `ops.operators`
-        for i in range(len(self)):
-            yield array[i]
-
 
 Tensor._out = Tensor
 
@@ -307,8 +200,20 @@ def wrap(cls: type, data: Any, node: Node | None = None) -> Any:
     return made
 
 
-def _unpickled(cls: type, data: Any, requires_grad: bool) -> Any:
+def bound(members: type) -> type:
+    """Bind the methods and properties of a class to `Tensor`; declared in `declared.pyi`."""
+    for name, member in vars(members).items():
+        if isinstance(member, (FunctionType, property)):
+            setattr(Tensor, name, member)
+    return members
+
+
+def unpickled(cls: type, data: Any, requires_grad: bool) -> Any:
+    """The tensor that was pickled."""
     return wrap(cls, data).requires_grad_(requires_grad)
+
+
+_unpickled = unpickled  # its name in files that were pickled with it
 
 
 def raw(value: Any) -> Any:

@@ -17,7 +17,7 @@ from ..core.cotangent import accumulate, conjugated, project, wrapped
 from ..core.multi_output import Pick
 from ..core.node import Leaf, Node, note, notes, where
 from ..core.observe import Results, observers_of
-from ..core.tensor import Tensor, raw, wrap
+from ..core.tensor import Tensor, bound, raw, wrap
 from ..errors import ArgumentError, ArgumentTypeError, RuleError
 
 
@@ -47,60 +47,63 @@ def _put(table: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> Hand
 # Of tensors ---------------------------------------------------------------------------------------
 
 
-def _grad(self: Any) -> Any:
-    """What `backward` has accumulated here: a Tensor, or None.
+@bound
+class Gradients:
+    """What a Tensor has for its gradient: these members are bound to `Tensor`."""
 
-    For a computed tensor, only after `retain_grad()`.
-    """
-    if isinstance(node := self._node, Leaf):
-        return node.grad
-    found = notes.get(node) if node is not None else None
-    return found.retained if found is not None else None
+    @property
+    def grad(self: Any) -> Any:
+        """What `backward` has accumulated here: a Tensor, or None.
 
+        For a computed tensor, only after `retain_grad()`.
+        """
+        if isinstance(node := self._node, Leaf):
+            return node.grad
+        found = notes.get(node) if node is not None else None
+        return found.retained if found is not None else None
 
-def _put_grad(self: Any, value: Any) -> None:
-    if value is not None:
-        if not isinstance(value, Tensor):
-            raise ArgumentTypeError("x.grad = …", "a Tensor or None", type(value).__name__)
-        if value.shape != self.shape:
-            raise ArgumentError("x.grad = …", f"shape {self.shape}", f"shape {value.shape}")
-    node = self._node
-    if node is None:
+    @grad.setter
+    def grad(self: Any, value: Any) -> None:
         if value is not None:
-            raise ArgumentError(
-                "x.grad = …", "a tensor that requires gradients", "one that does not",
-                "call x.requires_grad_() first",
-            )
-    elif isinstance(node, Leaf):
-        node.grad = value if value is None else kept(node.data, value, "x.grad = …")
-    else:
-        note(node).retained = value
+            if not isinstance(value, Tensor):
+                raise ArgumentTypeError("x.grad = …", "a Tensor or None", type(value).__name__)
+            if value.shape != self.shape:
+                raise ArgumentError("x.grad = …", f"shape {self.shape}", f"shape {value.shape}")
+        node = self._node
+        if node is None:
+            if value is not None:
+                raise ArgumentError(
+                    "x.grad = …", "a tensor that requires gradients", "one that does not",
+                    "call x.requires_grad_() first",
+                )
+        elif isinstance(node, Leaf):
+            node.grad = value if value is None else kept(node.data, value, "x.grad = …")
+        else:
+            note(node).retained = value
 
+    def retain_grad(self: Any) -> None:
+        """Keep the gradient of this computed tensor in `grad` on the next `backward`."""
+        if self._node is None:
+            raise _untracked("retain_grad()")
+        if not self.is_leaf:
+            note(self._node).retains = True
 
-def retain_grad(self: Any) -> None:
-    """Keep the gradient of this computed tensor in `grad` on the next `backward`."""
-    if self._node is None:
-        raise _untracked("retain_grad()")
-    if not self.is_leaf:
-        note(self._node).retains = True
+    def register_hook(self: Any, hook: Callable[[Any], Any]) -> Handle:
+        """Call `hook(gradient)` whenever this tensor's gradient is computed.
 
+        What it returns, unless None, takes the gradient's place. `remove()` on the returned
+        handle takes the hook away.
 
-def register_hook(self: Any, hook: Callable[[Any], Any]) -> Handle:
-    """Call `hook(gradient)` whenever this tensor's gradient is computed.
-
-    What it returns, unless None, takes the gradient's place. `remove()` on the returned
-    handle takes the hook away.
-
-    >>> import pullback as pb
-    >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
-    >>> handle = x.register_hook(lambda g: g * 10)
-    >>> pb.sum(x).backward()
-    >>> x.grad
-    Tensor([10., 10.])
-    """
-    if self._node is None:
-        raise _untracked("register_hook()")
-    return _put(note(self._node).hooks, hook)
+        >>> import pullback as pb
+        >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
+        >>> handle = x.register_hook(lambda g: g * 10)
+        >>> pb.sum(x).backward()
+        >>> x.grad
+        Tensor([10., 10.])
+        """
+        if self._node is None:
+            raise _untracked("register_hook()")
+        return _put(note(self._node).hooks, hook)
 
 
 def _untracked(subject: str) -> ArgumentError:
@@ -108,12 +111,6 @@ def _untracked(subject: str) -> ArgumentError:
         f"{subject} of a Tensor", "a tensor that is tracked", "one that requires no gradient",
         "call x.requires_grad_() before computing with it",
     )
-
-
-for _name, _member in {
-    "grad": property(_grad, _put_grad), "retain_grad": retain_grad, "register_hook": register_hook,
-}.items():
-    setattr(Tensor, _name, _member)
 
 
 def run(node: Node, g: Any, record: bool, cls: type) -> Any:

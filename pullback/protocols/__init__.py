@@ -6,8 +6,8 @@ A function with a rule returns a Tensor, recorded as the operations that the rul
 function without a rule raises an error if an argument is tracked, so that no gradient is lost
 silently; for untracked arguments NumPy computes it on plain arrays and returns plain arrays.
 
-Only this file is imported with the package: NumPy has hundreds of functions, and their rules are
-imported at the first call of one.
+Only this file and the two that bind methods are imported with the package: NumPy has hundreds of
+functions, and their rules are imported at the first call of one.
 """
 
 from __future__ import annotations
@@ -81,3 +81,4 @@ for _name, _method in {
     setattr(Tensor, f"__{_name}__", _method)
 
 from . import methods as methods  # noqa: E402  # they call `answered`
+from . import values as values  # noqa: E402
