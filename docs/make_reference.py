@@ -46,7 +46,7 @@ FRONT = (
     Page("writing", "Writing gradients", "pullback", (
         ("Custom gradients", "custom.gradient custom.function custom.vjp custom.jvp"),
         ("Ready made", "custom.ready"), ("Overrides", "custom.override"),
-        ("Operations", "core.op"),
+        ("Operations", "ops.declaring"),
     )),
     Page("tools", "Checking, debugging, inspection", "pullback", (
         ("Checking", "tools.check"), ("Explaining", "tools.explain"),

@@ -17,10 +17,10 @@ with _uncollected():
     from . import errors as errors
     from . import ops as ops
     from . import protocols as _protocols  # noqa: F401  # binds NumPy's protocols to Tensor
-    from .core.op import op as op
     from .core.tensor import Tensor as Tensor
     from .errors import OverrideWarning as OverrideWarning
     from .errors import PullbackError as PullbackError
+    from .ops.declaring import op as op
     from .passes import hooks as _hooks  # noqa: F401  # binds `grad` and hooks to Tensor
 
 __version__ = "0.1.0"

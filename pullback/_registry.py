@@ -11,7 +11,7 @@ from typing import Any
 from ._places import OPERATIONS
 
 OpFunction = Any
-"""The type `core.op.OpFunction`, which is above this file."""
+"""The type `ops.declaring.OpFunction`, which is above this file."""
 
 
 class Registry(dict[str, "OpFunction"]):

@@ -14,6 +14,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 MODULES = {
     "backward": "autograd",
+    "op": "ops.declaring",
     "begin": "passes.accumulator",
     "hooks": "passes.hooks",
     "summed": "kinds.vmaps",
@@ -38,6 +39,7 @@ class Above:
     """The functions, as attributes.
 
     backward         (tensors, gradients, …): `Tensor.backward`
+    op               (forward, options): the decorator that registers an operation
     begin            (tensor, leaf or None): makes the tensor a leaf, which keeps its tangents
     hooks            () -> `passes/hooks.py`, which runs the hooks of tensors and nodes
     summed           (cotangent, its shape, its node's) -> it, summed over examples of a vmap
@@ -57,6 +59,7 @@ class Above:
     """
 
     backward: Callable[..., None]
+    op: Callable[..., Any]
     begin: Callable[[Any, Any], None]
     hooks: Callable[[], Any]
     summed: Callable[[Any, Any, Any], Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.op import op
 from ..errors import ArgumentError
 from ..ops import clip, conj, real, stop_gradient, sum, where
+from ..ops.declaring import op
 
 __all__ = ["clip_gradient", "reverse_gradient", "scale_gradient", "straight_through"]
 

@@ -14,8 +14,8 @@ import math
 from typing import Any
 
 from ..core.cotangent import is_complex
-from ..core.op import op
 from ..errors import ArgumentError
+from .declaring import op
 from .exponential import exp
 from .selecting import where
 from .shaping import hidden_axes

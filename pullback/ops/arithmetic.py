@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.cotangent import is_complex
-from ..core.op import OPS, op
+from ..core.op import OPS
+from .declaring import op
 
 __all__ = [
     "abs", "add", "copysign", "divide", "floor_divide", "multiply", "negative", "nextafter",

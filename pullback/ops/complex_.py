@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.cotangent import is_complex, is_complex_dtype
-from ..core.op import OPS, op
+from ..core.op import OPS
 from .arithmetic import abs, quotient
+from .declaring import op
 
 __all__ = ["angle", "conj", "imag", "make_complex", "real"]
 

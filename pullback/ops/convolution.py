@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..core.op import op
 from ..errors import ArgumentError, ShapeError
 from ..kinds.shapes import requested
 from ..kinds.symbols import whole
 from .arithmetic import multiply
+from .declaring import op
 from .shaping import reshape
 
 __all__ = ["conv1d", "conv2d", "conv_transpose2d"]

@@ -11,10 +11,10 @@ from typing import Any
 
 from ..arrays import SCALARS, adapters, is_array, library_of, namespace
 from ..arrays.batched import adapter_of
-from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array
 from ..errors import ArgumentError
 from ..lost_paths import copied
+from .declaring import face_of, op
 from .dtypes import astype
 from .joining import stack
 from .operands import matrix_examples

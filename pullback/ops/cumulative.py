@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.op import op
 from ..kinds.shapes import UndecidedError, axes_of, changed, is_any
 from ..kinds.symbols import whole
 from .creation import zeros_like
+from .declaring import op
 from .joining import concat
 from .shaping import expand_dims, flip, hidden_axes, moveaxis, reshape
 

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from ..arrays.batched import identity_matrix
 from ..core.cotangent import conjugated
-from ..core.op import face_of, op
 from ..core.tensor import raw
 from ..errors import ArgumentError
 from ..kinds.shapes import fitted
 from ..kinds.symbols import lengths_of, whole
 from .creation import tril, triu, zeros_like
+from .declaring import face_of, op
 from .joining import concat, pad
 from .linalg import solve
 from .operands import matrices_of, matrix_examples

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from ..arrays import adjugates
 from ..core.cotangent import is_complex
-from ..core.op import face_of, op
 from ..kinds.symbols import whole
 from .complex_ import imag, real
 from .creation import zeros_like
+from .declaring import face_of, op
 from .matrices import eye_like, trace
 from .operands import matrices_of, matrix_examples
 from .products import matmul

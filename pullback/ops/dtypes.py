@@ -15,9 +15,9 @@ from ..arrays import SCALARS, adapters, is_array, library_of
 from ..arrays.batched import bare
 from ..arrays.symbol import Symbol
 from ..core.cotangent import is_complex, is_complex_dtype
-from ..core.op import face_of, op
 from ..core.tensor import raw
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
+from .declaring import face_of, op
 
 __all__ = [
     "astype", "bool", "can_cast", "complex64", "complex128", "e", "finfo", "float16", "float32",

@@ -13,10 +13,11 @@ from __future__ import annotations
 from math import log as _log
 from typing import Any
 
-from ..core.op import OPS, op
+from ..core.op import OPS
 from .arithmetic import negative, quotient, reciprocal
 from .comparing import isinf
 from .complex_ import real
+from .declaring import op
 from .selecting import where
 
 __all__ = [

@@ -15,13 +15,13 @@ from numbers import Real
 from typing import Any
 
 from ..core.cotangent import is_complex
-from ..core.op import face_of, op
 from ..core.tensor import is_inexact
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from ..kinds.shapes import axes_of, changed, requested
 from ..kinds.symbols import whole
 from .complex_ import conj
 from .creation import arange
+from .declaring import face_of, op
 from .dtypes import astype, float64
 from .indexing import getitem
 from .joining import concat, pad

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..arrays import batched
 from ..arrays.symbol import Symbol
-from ..core.op import op
+from .declaring import op
 
 __all__: list[str] = []
 

@@ -17,13 +17,14 @@ from ..arrays.batched_index import count_of, index_tags, is_batched, opened, par
 from ..core import versions
 from ..core.cotangent import is_complex
 from ..core.inplace import check_examples, check_writable, entered, overwrite, rewrite
-from ..core.op import OPS, face_of, op
+from ..core.op import OPS
 from ..core.record import record
 from ..core.tensor import Tensor, is_inexact, raw, to_array
 from ..errors import DtypeError, PositionError, ShapeError
 from ..kinds.shapes import requested
 from ..kinds.symbols import beside
 from ..kinds.vmaps import is_running
+from .declaring import face_of, op
 from .indices import choose, indexed, mask_of_each, plain, repeats, written
 
 __all__ = ["add_at", "assign_at", "getitem", "set_at"]

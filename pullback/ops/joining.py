@@ -8,11 +8,11 @@ from typing import Any
 
 from ..arrays import adapters
 from ..arrays.batched import zeros_by
-from ..core.op import face_of, op
 from ..core.tensor import raw, to_array
 from ..errors import ArgumentError, ShapeError, SymbolError
 from ..kinds.shapes import axes_of, is_any, merged, shape_of
 from ..kinds.symbols import length_of, whole
+from .declaring import face_of, op
 from .shaping import broadcast_arrays, ravel, reshape
 
 __all__ = ["concat", "meshgrid", "pad", "split", "stack", "unstack"]

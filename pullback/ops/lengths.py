@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 
 from ..arrays import adapters
-from ..core.op import op
 from ..kinds.shapes import is_any, shape_of
+from .declaring import op
 
 __all__ = ["shape"]
 

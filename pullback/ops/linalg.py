@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.op import op
 from ..errors import ShapeError
+from .declaring import op
 from .products import matmul
 from .shaping import permute_dims, reshape
 

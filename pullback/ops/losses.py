@@ -12,7 +12,6 @@ from typing import Any
 from ..arrays import Kernels, known
 from ..arrays.batched import Batched, counted
 from ..arrays.symbol import may_be
-from ..core.op import op
 from ..core.tensor import is_inexact, raw, to_array
 from ..errors import ArgumentError, ShapeError
 from ..kinds.shapes import UndecidedError, is_any
@@ -20,6 +19,7 @@ from ..kinds.shapes import reduced as shape_reduced
 from ..kinds.symbols import whole
 from .activations import finite_max, log_softmax, sigmoid, softmax
 from .arithmetic import abs as absolute
+from .declaring import op
 from .selecting import clip, where
 from .shaping import expand_dims, hidden_axes, squeeze
 from .statistics import count, mean

@@ -10,13 +10,13 @@ import math
 from typing import Any
 
 from ..arrays.batched import identity_matrix, moved_to
-from ..core.op import face_of, op
 from ..core.tensor import is_inexact, raw
 from ..errors import ArgumentError, ShapeError
 from ..kinds.shapes import broadcast, shape_of
 from ..kinds.symbols import lengths_of, whole
 from .arithmetic import abs
 from .creation import zeros_like
+from .declaring import face_of, op
 from .dtypes import finfo
 from .indexing import getitem
 from .joining import concat

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.op import op
 from ..core.tensor import raw, to_array, wrap
 from ..errors import ArgumentError, ShapeError
 from ..kinds.symbols import whole
+from .declaring import op
 from .exponential import sqrt
 from .shaping import hidden_axes, reshape
 from .statistics import mean

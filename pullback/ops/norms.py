@@ -6,11 +6,11 @@ import math
 from numbers import Real
 from typing import Any
 
-from ..core.op import face_of, op
 from ..errors import ArgumentTypeError
 from .arithmetic import abs
 from .complex_ import conj
 from .creation import ones_like, zeros_like
+from .declaring import face_of, op
 from .selecting import where
 from .statistics import Axis, kept, shared
 from .statistics import sum as total_of

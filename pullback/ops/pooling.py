@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.op import op
 from ..errors import ArgumentError
 from ..kinds.shapes import requested
 from ..kinds.symbols import whole
 from .convolution import Windows, check_rank, one_per_axis, windows_of
 from .convolution_batching import merged, unmerged
+from .declaring import op
 
 __all__ = ["avg_pool2d", "max_pool2d"]
 

@@ -10,12 +10,12 @@ from math import prod
 from typing import Any
 
 from ..arrays.batched import identity_matrix
-from ..core.op import face_of, op
 from ..core.tensor import raw
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..kinds.shapes import broadcast, is_any, shape_of
 from ..kinds.symbols import whole
 from .complex_ import conj
+from .declaring import face_of, op
 from .operands import arrays_of, integer_of, shared_axis
 from .shaping import (
     broadcast_to,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.op import op
 from ..core.tensor import Tensor
 from ..lost_paths import detached
+from .declaring import op
 
 __all__ = ["ceil", "floor", "identity", "round", "stop_gradient", "trunc"]
 

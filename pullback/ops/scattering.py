@@ -6,8 +6,8 @@ from typing import Any
 
 from ..arrays import adapters
 from ..arrays.batched import bare
-from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array
+from .declaring import face_of, op
 
 __all__: list[str] = []
 

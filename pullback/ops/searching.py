@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 from ..arrays import namespace
 from ..arrays.batched import Batched, spread
 from ..arrays.symbol import Symbol
-from ..core.op import OPS, face_of, op
+from ..core.op import OPS
 from ..core.tensor import Tensor, raw, to_array, wrap
 from ..errors import ArgumentError, BatchedValueError, ShapeError, SymbolError
 from ..kinds.batching import seen_axes
 from ..kinds.symbols import whole
 from .creation import zeros_like
+from .declaring import face_of, op
 from .indexing import getitem, scatter
 from .selecting import minimum, where
 from .shaping import reshape

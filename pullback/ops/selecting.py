@@ -11,8 +11,8 @@ from math import inf
 from typing import Any
 
 from ..arrays import namespace
-from ..core.op import face_of, op
 from ..core.tensor import is_inexact, raw, to_array
+from .declaring import face_of, op
 
 __all__ = ["clip", "maximum", "minimum", "where"]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from ..arrays.symbol import AnyShape, OpenShape
 from ..core.cotangent import unbroadcast
-from ..core.op import op
 from ..core.tensor import Tensor, to_array, wrap
 from ..errors import ArgumentError, ShapeError
 from ..kinds.shapes import axes_of, broadcast, is_any, requested, shape_of, size_of
 from ..kinds.symbols import whole
+from .declaring import op
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "expand_dims", "flip",

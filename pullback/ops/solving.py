@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays.matrices import check_right_side
-from ..core.op import face_of, op
 from ..kinds.symbols import whole
 from .complex_ import conj
 from .creation import tril, triu
+from .declaring import face_of, op
 from .linalg import solve_examples
 from .operands import arrays_of, matrices_of, matrix_examples, tolerance_of
 from .products import matmul

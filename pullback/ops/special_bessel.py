@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.op import op
 from .arithmetic import sign
+from .declaring import op
 from .selecting import where
 from .special_gamma import refuse_derivative
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.op import op
 from .comparing import isinf
+from .declaring import op
 from .selecting import where
 from .special_gamma import refuse_derivative, weighted
 

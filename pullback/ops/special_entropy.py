@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.op import op
 from .arithmetic import quotient
+from .declaring import op
 from .selecting import where
 
 __all__ = ["entr", "kl_div", "logit", "rel_entr", "xlog1py", "xlogy"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.op import op
 from .arithmetic import quotient
+from .declaring import op
 from .exponential import exp, square
 from .selecting import clip, where
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ..core.op import face_of, op
 from ..errors import NotDifferentiableError
 from .comparing import isfinite, isinf
+from .declaring import face_of, op
 from .selecting import where
 
 __all__ = ["beta", "betaln", "digamma", "gamma", "gammaln", "polygamma", "zeta"]

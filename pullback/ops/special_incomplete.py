@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.op import op
+from .declaring import op
 from .exponential import exp, log, log1p
 from .selecting import where
 from .special_entropy import xlog1py, xlogy

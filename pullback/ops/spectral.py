@@ -18,10 +18,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..core.cotangent import conjugated
-from ..core.op import face_of, op
 from ..kinds.shapes import fitted
 from ..kinds.symbols import whole
 from .arithmetic import abs
+from .declaring import face_of, op
 from .decompositions import adjoint, hermitian, with_rest, without_rest
 from .dtypes import finfo
 from .linalg import solve

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.op import op
 from ..kinds.shapes import axes_of
 from .complex_ import conj
 from .cumulative import products_before
+from .declaring import op
 from .dtypes import astype
 from .selecting import where
 from .shaping import broadcast_to, flip, permute_dims, reshape

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from ..arrays import adapters
-from ..core.op import op
+from .declaring import op
 from .indexing import scatter
 
 __all__ = ["lattice", "repeats_entries"]

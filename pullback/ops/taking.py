@@ -6,11 +6,11 @@ from typing import Any
 
 from ..arrays.batched import counted
 from ..arrays.batched_index import Each
-from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array, wrap
 from ..errors import PositionError, ShapeError
 from ..kinds.shapes import axes_of, shape_of
 from ..kinds.symbols import whole
+from .declaring import face_of, op
 from .indexing import batch_getitem, getitem, position_error, read_by
 from .indices import plain
 

@@ -8,11 +8,11 @@ from typing import Any
 from ..arrays import namespace
 from ..arrays.batched import counted, moved_to, tags_of
 from ..core.cotangent import unbroadcast
-from ..core.op import face_of, op
 from ..core.tensor import Tensor, raw, to_array, wrap
 from ..errors import BatchedValueError, ShapeError
 from ..kinds.shapes import axes_of, changed, size_of
 from ..kinds.symbols import whole
+from .declaring import face_of, op
 from .shaping import flat_examples, ravel, reshape, with_rank
 from .taking import take
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.cotangent import is_complex
-from ..core.op import op
 from .arithmetic import quotient
 from .complex_ import imag
+from .declaring import op
 from .exponential import hypot, sqrt
 from .selecting import where
 

@@ -17,12 +17,13 @@ from ..core.above import provide
 from ..core.inplace import immutable, register
 from ..core.node import Leaf, Node
 from ..core.observe import notify
-from ..core.op import OPS, op
+from ..core.op import OPS
 from ..core.record import record
 from ..core.state import state
 from ..core.tensor import Tensor, raw, wrap
 from ..kinds.shapes import UndecidedError, is_any, requested, shape_of, shapes
 from .complex_ import conj, imag, make_complex, real, view_as_complex, view_as_real
+from .declaring import op
 from .indexing import getitem, scatter, set_at
 from .shaping import reshape, with_rank
 

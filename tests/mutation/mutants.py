@@ -21,7 +21,8 @@ CORE = [
     "passes/accumulator.py", "core/record.py", "core/dispatch.py", "core/inplace.py",
     "core/versions.py", "core/multi_output.py", "core/state.py", "core/op.py", "core/node.py",
     "captures.py", "passes/hooks.py", "core/observe.py", "kinds/vmaps.py",
-    "core/custom_op.py", "custom/recompute.py", "kinds/batching.py", "transposition.py",
+    "core/custom_op.py", "ops/declaring.py", "custom/recompute.py", "kinds/batching.py",
+    "transposition.py",
     "lost_paths.py", "custom/override.py", "custom/rule.py", "tape.py", "recording.py",
 ]
 """Pull, push, recording, in-place writes and the matching of overrides."""
