@@ -11,7 +11,6 @@ from .core import versions
 from .core.above import above, provide
 from .core.cotangent import conjugated, wrapped
 from .core.node import Leaf, Node, note, notes
-from .core.observe import notify_gradient
 from .core.op import OPS
 from .core.reverse import pull
 from .core.state import REQUIRED, pulling, restore, setting, state
@@ -19,7 +18,7 @@ from .core.tensor import Tensor, raw, wrap
 from .errors import ArgumentError, DisconnectedError, SymbolError
 from .kinds.vmaps import of_all_examples, running
 from .passes import hooks
-from .passes.ends import ALONE, references, settled, start
+from .passes.ends import ALONE, notify_gradient, references, settled, start
 
 __all__ = ["backward", "grad"]
 

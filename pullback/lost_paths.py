@@ -19,19 +19,18 @@ from weakref import ref
 
 from ._user_code import line_outside, user_frame
 from .arrays import constant
+from .arrays.inexact import inexact_dtypes
 from .core.above import provide
 from .core.node import Leaf, Node, number
-from .core.observe import INTEGER as INTEGER
-from .core.observe import LEFT as LEFT
-from .core.observe import NO_DERIVATIVE as NO_DERIVATIVE
-from .core.observe import OFF as OFF
-from .core.observe import OUTSIDE as OUTSIDE
-from .core.observe import OVERWRITTEN as OVERWRITTEN
-from .core.observe import STOPPED as STOPPED
 from .core.observe import notify
-from .core.state import Scoped, state
+from .core.state import NORMAL, Scoped, state
 from .core.tensor import Tensor, wrap
 from .errors import LostGradientError, LostGradientWarning, warn
+
+LEFT, STOPPED, NO_DERIVATIVE, INTEGER, OFF, OUTSIDE, OVERWRITTEN = (
+    "left", "stopped", "no derivative", "integer", "recording off", "outside", "overwritten",
+)
+"""Kinds of lost paths."""
 
 MOST = 1000
 """The number of lost paths that are kept, and of operations that were not recorded."""
@@ -128,6 +127,24 @@ def remember(
     (_kept.off if kind in (OFF, OUTSIDE) else _kept.lost).append((
         number(), kind, operation, code, at, near, known, ids, out, replaces,
     ))
+
+
+@provide
+def unrecorded(op: Any, parents: tuple[Node | None, ...], out: Any) -> None:
+    """Tell observers that an operation on tracked tensors was not recorded."""
+    now = state()
+    if now.purpose != NORMAL or not now.observers:
+        return
+    if not op.differentiable:
+        kind, replaces = NO_DERIVATIVE, False
+    elif not inexact_dtypes[out._data.dtype]:
+        kind, replaces = INTEGER, False
+    elif not any(p is not None and now.follows(p) for p in parents):
+        kind = OUTSIDE if now.enabled else OFF
+        replaces = any(p.__class__ is Leaf and p.shape == out.shape for p in parents if p)
+    else:
+        return
+    notify("lost", kind, op.name, parents, out, replaces)
 
 
 @provide

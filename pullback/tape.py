@@ -10,7 +10,6 @@ from typing import Any
 from .core import state as _state
 from .core.cotangent import conjugated, wrapped
 from .core.node import Leaf, Node, number
-from .core.observe import notify_gradient
 from .core.reverse import pull, within
 from .core.tensor import Tensor, check_inexact, is_inexact, raw, wrap
 from .custom.override import Overrides
@@ -18,6 +17,7 @@ from .errors import ArgumentError, ArgumentTypeError, DtypeError, TapeError, ref
 from .kinds.symbols import current_graph
 from .ops import broadcast_to, ones_like, reshape, stack, zeros_like
 from .passes import accumulator, ends
+from .passes.ends import notify_gradient
 from .transforms.mapping import vmap
 from .transforms.reverse import bases
 from .transforms.trace import inside

@@ -22,6 +22,7 @@ import pytest
 import pullback as pb
 from pullback._registry import OPS
 from pullback.arrays import Kernels
+from pullback.arrays.dressed import bare
 from pullback.core import observe, outside, state
 from tests.tier import turn
 
@@ -105,7 +106,7 @@ def observed_kernels() -> list[str]:
     """The operations whose kernels still have the wrapper that observers need."""
     return [
         name for name, function in OPS.items()
-        if any(observe.bare(kernel) is not kernel for kernel in function.op.kernels.values())
+        if any(bare(kernel) is not kernel for kernel in function.op.kernels.values())
     ]
 
 

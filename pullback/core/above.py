@@ -25,6 +25,7 @@ MODULES = {
     "joined": "kinds.symbols",
     "exchange": "graphs.tracing",
     "left": "lost_paths",
+    "unrecorded": "lost_paths",
     "dropped": "lost_paths",
     "push_transposed": "transposition",
     "owned": "ops.views",
@@ -50,6 +51,7 @@ class Above:
     joined           (array, values) -> the array; in the graph of the values, if they have symbols
     exchange         () -> `data`, `put_data`, `node`, `put_node` of a tensor in traced code
     left             (node, call): the values of a tracked tensor leave the library
+    unrecorded       (op, parents, result): an operation on tracked tensors was not recorded
     dropped          (kind, node, call, result): a call drops the history of a tensor on purpose
     push_transposed  (node, tangents, record, cls) -> the tangent of a node with a pullback only
     owned            (tensor) -> its array, which has memory that views share
@@ -70,6 +72,7 @@ class Above:
     joined: Callable[[Any, Any], Any]
     exchange: Callable[[], Any]
     left: Callable[[Any, str], None]
+    unrecorded: Callable[[Any, Any, Any], None]
     dropped: Callable[[str, Any, str, Any], None]
     push_transposed: Callable[..., Any]
     owned: Callable[[Any], Any]

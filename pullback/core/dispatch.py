@@ -14,15 +14,15 @@ from typing import Any
 
 from ..arrays import adders, dominant, entrances, is_array, scalers
 from ..arrays.batched import Batched
+from ..arrays.refusals import REFUSALS, refuse
 from .above import above
 from .cotangent import accumulate, project
 from .inplace import link_view
 from .multi_output import gathered, linked
 from .node import FREED, CallNode, Node, holders, number, object_new, where
-from .observe import notify_unrecorded
 from .op import Op, Rule
 from .outside import current_graph, traces
-from .record import REFUSALS, apply, freed, record, refuse
+from .record import apply, freed, record
 from .state import ALL, state
 from .tensor import Tensor, is_inexact
 
@@ -65,14 +65,14 @@ def _general_node(
 ) -> Node | None:
     made = record(op, parents, data, out._array, attrs, out.__class__)
     if made is None and state().observers:
-        notify_unrecorded(op, parents, out)
+        above.unrecorded(op, parents, out)
     return made
 
 
 def _without_derivative(op: Op, parents: tuple[Any, ...], out: Any) -> Any:
     out._history = None
     if state().observers and parents != (None,) * len(parents):
-        notify_unrecorded(op, parents, out)
+        above.unrecorded(op, parents, out)
     return out
 
 

@@ -15,7 +15,7 @@ from .above import above
 from .cotangent import cast
 from .multi_output import linked
 from .node import FREED, Node, where
-from .op import OPS, Rule
+from .op import OPS
 from .record import freed
 from .reverse import reached
 from .tensor import Tensor, raw
@@ -91,7 +91,8 @@ def _push_operation(node: Any, tangents: Tangents, record: bool, cls: type, link
         elif op.linear:
             r = _linear(op, t, saved, node, index)
         elif op.elementwise:
-            r = _diagonal(op.rules.get(index), t, saved, node, index)
+            own = op.rules.get(index)  # the Jacobian is diagonal: its transpose is itself
+            r = None if own is None else own(t, saved, node, index)
         else:
             rest[index] = t
             continue
@@ -141,13 +142,6 @@ def _linear(op: Any, t: Any, saved: tuple[Any, ...], node: Any, index: int) -> A
     args = [t if i == index else saved[i] for i in range(len(node.parents))]
     attrs = {k: node.attrs[k] for k in op.required if k in node.attrs}
     return op.function(*args, **attrs)
-
-
-def _diagonal(
-    rule: Rule | None, t: Any, saved: tuple[Any, ...], node: Any, index: int
-) -> Any:
-    """An elementwise operation's tangent: its Jacobian is diagonal, so its transpose is itself."""
-    return None if rule is None else rule(t, saved, node, index)
 
 
 def into(t: Any, node: Any) -> Any:

@@ -19,7 +19,6 @@ from ..errors import ArgumentError, ArgumentTypeError, BatchedValueError, Inplac
 from . import versions
 from .above import above
 from .node import Leaf, Node, Notes, note, notes
-from .observe import OVERWRITTEN
 from .op import OPS
 from .state import state
 from .tensor import Tensor, raw
@@ -188,7 +187,7 @@ def rewrite(target: Tensor, node: Node | None) -> None:
     before = _retaining(source) if notes else []
     if not steps:
         if node is None and source._node is not None:
-            above.dropped(OVERWRITTEN, source._node, "assignment", source)
+            above.dropped("overwritten", source._node, "assignment", source)
         source._node = node
     elif source._node is not None or node is not None:
         source._node = above.put_node(source, steps, target, node)

@@ -7,19 +7,14 @@ to. The tools (`debug`, `profile`, `peak`, `monitor`, `explain`) are observers.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from threading import RLock
 from typing import Any
-from weakref import WeakSet
 
 from .._registry import OPS
-from ..arrays import Kernels
-from ..arrays.inexact import inexact_dtypes
-from .node import Leaf, Node
-from .state import NORMAL, setting, state
+from ..arrays.dressed import Block, Dressed, dress, undress
+from .state import setting, state
 
 Results = list[Any]
 """Per parent of a node, its cotangent; None where there is none, or at a repeated parent."""
@@ -129,14 +124,14 @@ def observing(*observers: Observer) -> Iterator[None]:
     """
     kernels = any("kernel" in o.sees for o in observers)
     with setting(observers=(*state().observers, *observers)):
-        block = _Block()
+        block = Block()
         try:
             if kernels:
-                _enter(block)
+                dress(block, _Observed)
             yield
         finally:
             if kernels:
-                _leave(block)
+                undress(block)
 
 
 def observers_of(event: str) -> list[Any]:
@@ -148,43 +143,6 @@ def notify(event: str, *about: Any) -> None:
     """Call an event of every observer; an observer sees no gradients that it computes itself."""
     for observer in observers_of(event):
         getattr(observer, event)(*about)
-
-
-def notify_gradient(
-    how: str, targets: Sequence[Any], sources: Sequence[Any], gradients: Sequence[Any],
-    tape: Any = None,
-) -> None:
-    """Report a computed gradient; what the observers compute themselves is not reported."""
-    listening = observers_of("gradient")
-    if listening:
-        with setting(observers=tuple(o for o in state().observers if o not in listening)):
-            for observer in listening:
-                observer.gradient(how, targets, sources, gradients, tape)
-
-
-# Lost paths ---------------------------------------------------------------------------------------
-
-LEFT, STOPPED, NO_DERIVATIVE, INTEGER, OFF, OUTSIDE, OVERWRITTEN = (
-    "left", "stopped", "no derivative", "integer", "recording off", "outside", "overwritten",
-)
-"""Kinds of lost paths."""
-
-
-def notify_unrecorded(op: Any, parents: tuple[Node | None, ...], out: Any) -> None:
-    """Tell observers that an operation on tracked tensors was not recorded."""
-    now = state()
-    if now.purpose != NORMAL or not now.observers:
-        return
-    if not op.differentiable:
-        kind, replaces = NO_DERIVATIVE, False
-    elif not inexact_dtypes[out._data.dtype]:
-        kind, replaces = INTEGER, False
-    elif not any(p is not None and now.follows(p) for p in parents):
-        kind = OUTSIDE if now.enabled else OFF
-        replaces = any(p.__class__ is Leaf and p.shape == out.shape for p in parents if p)
-    else:
-        return
-    notify("lost", kind, op.name, parents, out, replaces)
 
 
 # Kernels ------------------------------------------------------------------------------------------
@@ -201,23 +159,7 @@ class Run:
         self.name = name
 
 
-def run_program(
-    name: str, program: Callable[..., list[Any]], values: Sequence[Any], store: Any
-) -> list[Any]:
-    """Run the program of a graph, as one kernel for the observers that want to see it.
-
-    >>> run_program("function f", lambda values, store: [2 * v for v in values], [3.0], {})
-    [6.0]
-    """
-    seeing = [o for o in observers_of("kernel") if o.runs]
-    if not seeing:
-        return program(values, store)
-    run: Callable[..., Any] = lambda *now: program(now, store)  # noqa: E731
-    results: list[Any] = _through(seeing, Run(name), run)(*values)
-    return results
-
-
-def _through(observers: Sequence[Observer], op: Any, run: Callable[..., Any]) -> Any:
+def through(observers: Sequence[Observer], op: Any, run: Callable[..., Any]) -> Any:
     """A kernel as the observers call it, the last of them first."""
     for observer in observers:
         run = partial(_call, observer, op, run)
@@ -228,60 +170,14 @@ def _call(observer: Observer, op: Any, run: Callable[..., Any], /, *args: Any, *
     return observer.kernel(op, run, args, attrs)
 
 
-class _Observed:
+class _Observed(Dressed):
     """A kernel in its table while observers of kernels exist, in any thread."""
 
-    __slots__ = ("bare", "name")
-
-    def __init__(self, name: str, kernel: Callable[..., Any]) -> None:
-        self.name, self.bare = name, kernel
+    __slots__ = ()
 
     def __call__(self, *args: Any, **attrs: Any) -> Any:
         observers = state().observers
         if not observers or self.name not in OPS:  # a table of an operation's parts
             return self.bare(*args, **attrs)
         seeing = [o for o in observers if "kernel" in o.sees]
-        return _through(seeing, OPS[self.name].op, self.bare)(*args, **attrs)
-
-
-_lock = RLock()  # a signal handler may open an observer while one is being opened
-_dressed = [False]
-
-
-class _Block:
-    """A block in which kernels are observed; held weakly, should Ctrl-C tear its end."""
-
-
-_open: WeakSet[_Block] = WeakSet()
-if hasattr(os, "register_at_fork"):  # another thread may have held it
-    os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
-
-
-def bare(kernel: Any) -> Any:
-    """A kernel without the wrapper that it may have now, to be kept."""
-    return kernel.bare if kernel.__class__ is _Observed else kernel
-
-
-def _enter(block: _Block) -> None:
-    with _lock:
-        _open.add(block)
-        if not _dressed[0]:
-            Kernels.dress = _Observed
-            _exchange(lambda name, kernel: _Observed(name, bare(kernel)))
-            _dressed[0] = True
-
-
-def _leave(block: _Block) -> None:
-    with _lock:
-        _open.discard(block)
-        if not _open:
-            _dressed[0] = False
-            Kernels.dress = None
-            _exchange(lambda name, kernel: bare(kernel))
-
-
-def _exchange(change: Callable[[str, Any], Any]) -> None:
-    for function in list(OPS.values()):
-        kernels = function.op.kernels
-        for cls, kernel in list(kernels.items()):
-            kernels[cls] = change(kernels.name, kernel)
+        return through(seeing, OPS[self.name].op, self.bare)(*args, **attrs)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from .._user_code import user_line
-from ..arrays import SCALARS, adapters, dominant
-from ..arrays.batched import Batched
+from ..arrays import SCALARS, dominant
+from ..arrays.refusals import REFUSALS, refuse
 from ..arrays.symbol import OpenShape
-from ..errors import (
-    ArgumentTypeError,
-    GraphFreedError,
-    PositionError,
-    PullbackError,
-    ShapeError,
-)
+from ..errors import ArgumentTypeError, GraphFreedError
+from .above import above
+from .inplace import link_view
 from .multi_output import SeveralNode, end_of
 from .node import CallNode, Node, holders, note, number, object_new, where
-from .observe import INTEGER, notify, notify_unrecorded
+from .observe import notify
 from .outside import current_graph, traces
 from .state import ALL, EVERYTHING, State, state
 from .tensor import Tensor, is_inexact, to_array, wrap
@@ -67,10 +63,8 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     made = record(op, tuple(parents), tuple(data), d, attrs, cls) if tracked else None
     out = wrap(cls, d, made)
     if tracked and out._history is None and state().observers:
-        notify_unrecorded(op, tuple(parents), out)
+        above.unrecorded(op, tuple(parents), out)
     if op.view:
-        from .inplace import link_view
-
         link_view(out, args[0], op, attrs)
     return out
 
@@ -91,43 +85,8 @@ def unpack_outputs(behind: Any, outputs: Sequence[Any], cls: type) -> tuple[Any,
         node = None if behind is None else end_of(behind, i, data)
         made.append(wrap(cls, data, node))
         if behind is not None and node is None and state().observers:
-            notify("lost", INTEGER, behind.name(), (behind,), made[-1], False)
+            notify("lost", "integer", behind.name(), (behind,), made[-1], False)
     return tuple(made)
-
-
-REFUSALS = (ValueError, TypeError, IndexError, RuntimeError)
-"""What array libraries raise for arguments that they cannot use; the last only some of them."""
-
-
-def refuse(op: Any, data: Sequence[Any], error: Exception) -> NoReturn:
-    """Raise an array library's error anew, in the same family, naming operation and arguments."""
-    if isinstance(error, PullbackError) or (
-        isinstance(error, RuntimeError) and not _refused(data, error)
-    ):
-        raise error
-    given = ", ".join(
-        f"{a.dtype}{list(a.shape)}" if hasattr(a, "dtype") else repr(a)[:40] for a in data
-    )
-    family = (
-        PositionError if isinstance(error, IndexError)
-        else ArgumentTypeError if isinstance(error, (TypeError, NotImplementedError))
-        else ShapeError
-    )
-    subject = f"`{op.name}`"
-    raise family(subject, "arguments that fit each other", f"{given}: {error}") from error
-
-
-def _refused(data: Sequence[Any], error: Exception) -> bool:
-    """Whether an exception is what the library of one of some arrays refuses arguments with."""
-    return any(
-        error.__class__ in getattr(adapters[a.__class__], "refusals", ()) for a in map(_inner, data)
-    )
-
-
-def _inner(array: Any) -> Any:
-    while array.__class__ is Batched:
-        array = array.value
-    return array
 
 
 def record(

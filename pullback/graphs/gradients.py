@@ -9,12 +9,12 @@ from ..arrays.symbol import Symbol
 from ..core import state as _state
 from ..core.cotangent import accumulate, conjugated
 from ..core.node import Node
-from ..core.observe import notify_gradient
 from ..core.op import OPS
 from ..core.reverse import pull
 from ..core.tensor import Tensor, is_inexact, wrap
 from ..custom.override import Overrides
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from ..passes.ends import notify_gradient
 from .sources import building
 
 

@@ -12,9 +12,9 @@ import numpy
 from .._user_code import user_line
 from ..arrays import adapters, is_array
 from ..arrays.batched import Batched
+from ..arrays.refusals import REFUSALS, refuse
 from ..arrays.symbol import Symbol, is_open
 from ..core.op import Op
-from ..core.record import REFUSALS, refuse
 from ..core.tensor import raw
 from ..errors import (
     ArgumentError,

@@ -12,8 +12,8 @@ from typing import Any
 import numpy
 
 from ..arrays import dominant
+from ..arrays.dressed import bare
 from ..arrays.symbol import Symbol
-from ..core.observe import bare
 from ..core.op import OPS, Op
 from ..core.tensor import raw
 from ..kinds.shapes import size_of

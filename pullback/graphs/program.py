@@ -13,9 +13,9 @@ from itertools import count
 from typing import Any
 
 from ..arrays import adapters
+from ..arrays.refusals import REFUSALS, refuse
 from ..arrays.symbol import Symbol
 from ..core import state as _state
-from ..core.record import REFUSALS, refuse
 from ..errors import PullbackError
 from ..kinds import symbols as _symbols
 from .aliasing import Constant, Step

@@ -7,12 +7,12 @@ from typing import Any
 
 from ..arrays import adapters
 from ..arrays.symbol import AnyShape, Symbol
-from ..core.observe import run_program
 from ..core.state import Scoped
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentTypeError, GraphError, SessionError, ShapeError
 from ..kinds.symbols import current_graph
 from ..trees import flatten
+from .observed import run_program
 from .operation import Operation
 from .program import Program, plain
 

@@ -23,13 +23,13 @@ from ..core.cotangent import accumulate, wrapped
 from ..core.custom_op import CustomOp, custom_node
 from ..core.forward import push
 from ..core.node import FREED, Leaf, Node, number
-from ..core.observe import run_program
 from ..core.record import attach, freed
 from ..core.reverse import pull, reached, reached_ends
 from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..custom.override import RuleOverrides
 from ..kinds import symbols as _symbols
 from .func_graph import LOCK, Body
+from .observed import run_program
 from .operation import Kind, Operation
 from .overridden import KEPT, OverriddenPiece, Rules
 from .plan import needed

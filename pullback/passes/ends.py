@@ -1,14 +1,19 @@
-"""The two ends of a backward pass: the cotangent that it starts with, and what receivers get."""
+"""The two ends of a backward pass: the cotangent that it starts with, what receivers get, and
+the event that a gradient was computed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from sys import getrefcount
 from typing import Any
 
 from ..arrays import adapters
 from ..core.cotangent import conjugated, is_complex
+from ..core.observe import observers_of
 from ..core.op import OPS
+from ..core.state import setting, state
 from ..core.tensor import Tensor, to_array
 from ..errors import ArgumentError, DtypeError, RuleError
 
@@ -67,3 +72,15 @@ def settled(found: dict[Any, Any], node: Any, *, plain: bool = False) -> Any:
     adapter = adapters[g.__class__]
     g = adapter.own(g) if alone else adapter.copy(g)
     return g if plain else conjugated(g)
+
+
+def notify_gradient(
+    how: str, targets: Sequence[Any], sources: Sequence[Any], gradients: Sequence[Any],
+    tape: Any = None,
+) -> None:
+    """Report a computed gradient; what the observers compute themselves is not reported."""
+    listening = observers_of("gradient")
+    if listening:
+        with setting(observers=tuple(o for o in state().observers if o not in listening)):
+            for observer in listening:
+                observer.gradient(how, targets, sources, gradients, tape)

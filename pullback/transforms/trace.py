@@ -11,7 +11,6 @@ from ..captures import is_older
 from ..core import state as _state
 from ..core.cotangent import conjugated, is_complex, wrapped
 from ..core.node import Node, number
-from ..core.observe import notify_gradient
 from ..core.reverse import pull, reached_ends, reads_more
 from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..errors import (
@@ -24,7 +23,7 @@ from ..errors import (
 )
 from ..lost_paths import Refusing, begins, followed, warn_of_lost
 from ..passes.accumulator import fresh, released
-from ..passes.ends import settled, start
+from ..passes.ends import notify_gradient, settled, start
 from ..trees import Rebuild, WithoutNone, flatten, leaves, mapped
 
 Argnums = int | Sequence[int]

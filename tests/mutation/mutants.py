@@ -20,7 +20,7 @@ CORE = [
     "core/reverse.py", "autograd.py", "core/cotangent.py", "core/forward.py",
     "passes/accumulator.py", "core/record.py", "core/dispatch.py", "core/inplace.py",
     "core/versions.py", "core/multi_output.py", "core/state.py", "core/op.py", "core/node.py",
-    "captures.py", "passes/hooks.py", "core/observe.py", "kinds/vmaps.py",
+    "captures.py", "passes/hooks.py", "passes/ends.py", "core/observe.py", "kinds/vmaps.py",
     "core/custom_op.py", "ops/declaring.py", "custom/recompute.py", "kinds/batching.py",
     "transposition.py",
     "lost_paths.py", "custom/override.py", "custom/rule.py", "tape.py", "recording.py",

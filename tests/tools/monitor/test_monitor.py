@@ -13,7 +13,7 @@ import pytest
 import pullback as pb
 from pullback import tf
 from pullback import torch as door
-from pullback.core import observe
+from pullback.arrays import dressed
 from pullback.errors import AnomalyError, ArgumentError
 from pullback.lost_paths import follow, unfollow
 from pullback.tools.monitor import monitor
@@ -230,7 +230,7 @@ def test_an_error_restores_and_keeps_what_was_seen(tmp_path):
     with pytest.raises(KeyError, match="oh"):
         train()
     assert dict(vars(net)) == attributes
-    assert not observe._open
+    assert not dressed._open
     assert seen.history["loss"][0] == 1.5
     with pytest.raises(ArgumentError, match="block that is open"):
         seen.step(1.0)

@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.core.observe import Calls, Run, bare, observing, run_program
+from pullback.arrays.dressed import bare
+from pullback.core.observe import Calls, Run, observing
 from pullback.core.op import OPS
 from pullback.core.state import state
 from pullback.graphs import Graph, Session, placeholder
+from pullback.graphs.observed import run_program
 from pullback.tools.profile import Profile, profile
 
 
