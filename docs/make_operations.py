@@ -235,7 +235,7 @@ def chapters() -> Iterator[str]:
         found = {n: getattr(module, n) for n in module.__all__}
         functions = {
             n: f for n, f in found.items()
-            if inspect.isfunction(f) and inspect.isfunction(getattr(pb, n, None)) != room
+            if inspect.isroutine(f) and inspect.isroutine(getattr(pb, n, None)) != room
         }
         if functions:
             yield f"\n## {title}\n"

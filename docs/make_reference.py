@@ -256,7 +256,7 @@ class Shown(NamedTuple):
 
     def __repr__(self) -> str:
         """A name for what has one, nothing with an address in memory."""
-        if inspect.isclass(self.value) or inspect.isfunction(self.value):
+        if inspect.isclass(self.value) or inspect.isroutine(self.value):
             return str(self.value.__name__)
         text = repr(self.value)
         return "…" if " at 0x" in text or text.startswith("<") else text

@@ -34,6 +34,7 @@ _sys.meta_path.insert(0, _Renamed({
 
 if TYPE_CHECKING:
     from . import autograd as autograd
+    from . import configuration as configuration
     from . import custom as custom
     from . import forward_accumulator as forward_accumulator
     from . import inspection as inspection
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from . import transforms as transforms
     from . import trees as trees
     from . import variable as variable
+    from .configuration import show_config as show_config
     from .custom.function import Function as Function
     from .custom.function import once_differentiable as once_differentiable
     from .custom.gradient import custom_gradient as custom_gradient

@@ -83,7 +83,10 @@ OPS = _by_name("pullback.ops", {
 
 FRONT_PAGE = _by_name("pullback", {
     "":
-        "autograd custom forward_accumulator inspection recording tape transforms trees variable",
+        "autograd configuration custom forward_accumulator inspection recording tape transforms "
+        "trees variable",
+    "configuration":
+        "show_config",
     "custom.function":
         "Function once_differentiable",
     "custom.gradient":

@@ -20,7 +20,10 @@ def parser() -> argparse.ArgumentParser:
         prog="pullback", description="Check, explain, draw and profile gradients.",
         epilog="For details and an example of a command: pullback COMMAND --help",
     )
-    made.add_argument("--version", action="version", version=f"pullback {pb.__version__}")
+    made.add_argument(
+        "--version", action="version",
+        version=f"pullback {pb.__version__}, {pb.configuration.core()}",
+    )
     commands = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
         importlib.import_module(f".{name}", __name__).add(commands)

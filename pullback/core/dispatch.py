@@ -16,11 +16,12 @@ from ..arrays import adders, dominant, entrances, is_array, scalers
 from ..arrays.batched import Batched
 from ..arrays.refusals import REFUSALS, refuse
 from .above import above
+from .compiled.wiring import wired
 from .cotangent import accumulate, project
 from .inplace import link_view
 from .multi_output import gathered, linked
-from .node import FREED, CallNode, Node, holders, number, object_new, where
-from .op import Op, Rule
+from .node import FREED, CallNode, Node, holders, number, object_new
+from .op import Op, who
 from .outside import current_graph, traces
 from .record import apply, freed, record
 from .state import ALL, state
@@ -28,7 +29,11 @@ from .tensor import Tensor, is_inexact
 
 
 def call_of(op: Op) -> Callable[..., Any]:
-    """The public function of an operation."""
+    """The public function of an operation, compiled if there is a compiled core."""
+    return wired(op, _closure_of(op), _general_node, _without_derivative)
+
+
+def _closure_of(op: Op) -> Callable[..., Any]:
     if len(op.outputs) > 1:
         return _general(op)
     if not op.variadic and not op.required and not op.view:
@@ -287,16 +292,12 @@ def _binary(op: Op) -> Callable[..., Any]:
 def pull_of(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
     """The step of a first-order pull at a node of this operation, on raw arrays."""
     short = not op.variadic and not op.collapses and op.rules and len(op.outputs) == 1
-    if short and all(_is_short(rule) for rule in op.rules.values()):
+    if short and all(rule.is_short() for rule in op.rules.values()):
         if len(op.arguments) == 1:
             return _pull_unary(op)
         if len(op.arguments) == 2 and len(op.rules) == 2:
             return _pull_binary(op)
     return _pull_general(op)
-
-
-def _is_short(rule: Rule) -> bool:
-    return not rule.keywords and len(rule.reads) <= 1 and all(r >= 0 for r in rule.reads)
 
 
 def _pull_general(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
@@ -317,7 +318,7 @@ def _pull_general(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
                 continue
             r = rule(g, saved, node, index)
             if r.shape != parent.shape or r.dtype != parent.dtype:
-                r = project(r, parent, _who(rule, node, index))
+                r = project(r, parent, who(rule, node, index))
             if parent not in cotangents:
                 cotangents[parent] = r
             elif r.__class__ in adders:
@@ -332,8 +333,7 @@ def _pull_unary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
     rule = op.rules[0]
     function, partial, same = rule.function, rule.partial, rule.same
     read = rule.reads[0] if rule.reads else -1
-    # Not in other people's rules, which may hold arrays of the whole shape.
-    parted = partial and read >= 0 and function.__module__.startswith("pullback.ops.")
+    parted = rule.is_parted()
 
     def pull(node: Node, g: Any, cotangents: dict[Node, Any]) -> None:
         saved = node.saved
@@ -349,7 +349,7 @@ def _pull_unary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
         else:
             r = function(g, saved[read]) if read >= 0 else function(g)
         if r.shape != parent.shape or r.dtype is not parent.dtype:
-            r = project(r, parent, _who(rule, node, 0))
+            r = project(r, parent, who(rule, node, 0))
         if parent not in cotangents:
             cotangents[parent] = r
         elif r.__class__ in adders:
@@ -381,7 +381,7 @@ def _pull_binary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
             else:
                 r = function1(g, saved[read1]) if read1 >= 0 else function1(g)
             if r.shape != p.shape or r.dtype is not p.dtype:
-                r = project(r, p, _who(rule1, node, 0))
+                r = project(r, p, who(rule1, node, 0))
             if p not in cotangents:
                 cotangents[p] = r
             elif r.__class__ in adders:
@@ -396,7 +396,7 @@ def _pull_binary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
             else:
                 r = function2(g, saved[read2]) if read2 >= 0 else function2(g)
             if r.shape != q.shape or r.dtype is not q.dtype:
-                r = project(r, q, _who(rule2, node, 1))
+                r = project(r, q, who(rule2, node, 1))
             if q not in cotangents:
                 cotangents[q] = r
             elif r.__class__ in adders:
@@ -405,10 +405,6 @@ def _pull_binary(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
                 cotangents[q] = cotangents[q] + r
 
     return pull
-
-
-def _who(rule: Rule, node: Node, index: int) -> Callable[[], str]:
-    return lambda: f"rule `{rule.name}` of {where(node)}, argument {index}"
 
 
 def step_of(op: Op) -> Callable[[Node, Any, dict[Node, Any], Any, bool, type], None]:
@@ -436,6 +432,6 @@ def step_of(op: Op) -> Callable[[Node, Any, dict[Node, Any], Any, bool, type], N
             if rule is not None:
                 r = above.batched_reduce(op, node, g, saved, index) if op.collapses else None
                 r = rule(g, saved, node, index) if r is None else r
-                accumulate(cotangents, parent, r, _who(rule, node, index))
+                accumulate(cotangents, parent, r, who(rule, node, index))
 
     return step

@@ -12,8 +12,10 @@ from types import MappingProxyType
 from typing import Any, Final
 from weakref import WeakSet, ref
 
+from .compiled import NodeBase, compiled
+
 object_new = object.__new__
-number: Callable[[], int] = itertools.count(1).__next__
+number: Callable[[], int] = itertools.count(1).__next__ if compiled is None else compiled.number
 """The next number of the one sequence that nodes, tapes and in-place writes share."""
 
 latest: Final = [0]
@@ -38,7 +40,7 @@ class _Holders(dict[type, Callable[[Any], Any] | None]):
 holders: Final = _Holders()
 
 
-class Node:
+class Node(NodeBase):
     """One recorded operation.
 
     op       its `Op`: name, rules and `pull`
@@ -50,9 +52,7 @@ class Node:
     shape, dtype   of the output: the space its cotangent lives in
     """
 
-    __slots__ = (
-        "__weakref__", "dtype", "level", "noted", "op", "parents", "saved", "seq", "shape",
-    )
+    __slots__ = ()  # those of `NodeBase`
 
     op: Any
     parents: tuple[Node | None, ...]

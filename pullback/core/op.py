@@ -12,7 +12,7 @@ from .._parameters import name_of, parameters_of
 from .._registry import OPS as OPS
 from ..arrays import Kernels
 from .above import above
-from .node import Node
+from .node import Node, where
 
 SHAPE, DTYPE, SHAPES, INDEX, ALL_ARRAYS = -1, -2, -3, -4, -5
 
@@ -56,12 +56,29 @@ class Rule:
             return g * self.function(*args, **keywords)
         return self.function(g, *args, **keywords)
 
+    def is_short(self) -> bool:
+        """Whether it reads at most one saved value, and nothing else."""
+        return not self.keywords and len(self.reads) <= 1 and all(r >= 0 for r in self.reads)
+
+    def is_parted(self) -> bool:
+        """Whether its slope may be computed, and multiplied with `g`, part by part.
+
+        Not that of other people's rules, which may hold arrays of the whole shape.
+        """
+        own = self.function.__module__.startswith("pullback.ops.")
+        return own and self.partial and bool(self.reads) and self.reads[0] >= 0
+
     def saved(self, count: int, index: int) -> set[int]:
         """Which saved values it reads, for argument `index` of so many."""
         found = {r for r in self.reads if r >= 0}
         if ALL_ARRAYS in self.reads:
             found.update(i for i in range(count) if i != index)
         return found
+
+
+def who(rule: Rule | None, node: Node, index: int) -> Callable[[], str]:
+    """The subject of an error about what a rule returned, made when there is one."""
+    return lambda: f"rule `{rule and rule.name}` of {where(node)}, argument {index}"
 
 
 def pullback_flat(g: Any) -> Any:

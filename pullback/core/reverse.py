@@ -13,6 +13,7 @@ from typing import Any
 
 from . import versions
 from .above import above
+from .compiled import compiled
 from .node import FREED, Node, notes, where
 from .observe import observers_of
 from .state import Scoped, in_rules, restore, state
@@ -92,9 +93,13 @@ passing = _passing.get
 def _sweep(order: list[Node], cotangents: dict[Node, Any], free: int) -> None:
     """The backward pass through nodes on raw arrays, without hooks or observers (hot path)."""
     node: Any = None
+    place = [None]
     pop = cotangents.pop
     before = in_rules()
     try:
+        if compiled is not None:
+            compiled.sweep(order, cotangents, free, place)
+            return
         for node in order:
             g = pop(node, None)
             if g is not None:
@@ -103,7 +108,7 @@ def _sweep(order: list[Node], cotangents: dict[Node, Any], free: int) -> None:
                 if free == node.level and op.keeps:
                     node.saved = FREED
     except Exception as error:
-        _add_place(error, node)
+        _add_place(error, node or place[0])
         raise
     finally:
         restore(before)
@@ -157,6 +162,9 @@ def _collect(
     roots: Mapping[Node, Any], spans: list[tuple[int, float]] | None
 ) -> tuple[list[Node], list[Node]]:
     """The computed nodes that the roots depend on, latest first, and the nodes they end at."""
+    if compiled is not None and spans is None:
+        found: tuple[list[Node], list[Node]] = compiled.collect(roots)
+        return found
     seen = set(roots)
     stack = list(roots)
     order: list[Node] = []

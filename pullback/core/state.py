@@ -209,9 +209,9 @@ class Scoped(Generic[T]):
 
 
 _DEFAULT = State()
-_variable: ContextVar[State] = ContextVar("pullback_state", default=_DEFAULT)
-state: Callable[[], State] = _variable.get
-set_state: Callable[[State], Any] = _variable.set  # returns a token with the `old_value`
+variable: ContextVar[State] = ContextVar("pullback_state", default=_DEFAULT)
+state: Callable[[], State] = variable.get
+set_state: Callable[[State], Any] = variable.set  # returns a token with the `old_value`
 restore = set_state
 """Put back a state that one of the functions below returned."""
 

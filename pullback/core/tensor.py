@@ -14,7 +14,8 @@ from ..arrays.inexact import inexact_dtypes as inexact_dtypes
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from . import state as _state
 from .above import above
-from .node import Leaf, Node, maker_of, object_new
+from .compiled import TensorBase, compiled
+from .node import FREED, Leaf, Node, maker_of, object_new
 from .outside import Exchanged, traces
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ else:
     Declared = object
 
 
-class Tensor(Exchanged, Declared):
+class Tensor(Exchanged, TensorBase, Declared):
     """An array that knows how it was computed, if it is to be differentiated.
 
     `Tensor(array)` keeps the array, without a copy; numbers and nested sequences are
@@ -36,7 +37,7 @@ class Tensor(Exchanged, Declared):
     Tensor([2., 4., 6.])
     """
 
-    __slots__ = ("__weakref__", "_array", "_history", "_view_of", "_views")
+    __slots__ = ()  # those of `TensorBase`
 
     _array: Any
     _history: Node | None
@@ -188,6 +189,8 @@ class Tensor(Exchanged, Declared):
 
 
 Tensor._out = Tensor
+if compiled is not None:
+    compiled.adopt(Node, Tensor, FREED)
 
 
 def wrap(cls: type, data: Any, node: Node | None = None) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import state as _state
 from ..core import versions
+from ..core.compiled import NODE_SLOTS, ContextBase, compiled
 from ..core.custom_op import CustomNode
 from ..core.multi_output import end_of
 from ..core.node import FREED, Node, number, object_new, where
@@ -17,17 +18,18 @@ from .saved_tensor_hooks import Packed, unpacked
 MADE = -1  # in a saved entry: made inside forward, where nothing is recorded
 
 
-class Context:
+class Context(ContextBase):
     """What `forward` leaves for `backward`: `ctx`, with any attributes one puts on it.
 
     The recorded node holds it, and it holds no node, so that there is no cycle; only while a rule
     that wants to know it runs, `_node` is there.
     """
 
-    __slots__ = ("__dict__", "_parents", "_saved")
+    __slots__ = ()  # those of `ContextBase`
 
     _parents: tuple[Node | None, ...]
-    _saved: tuple[Any, ...] | list[Any]
+    _saved: tuple[Any, ...] | list[Any]  # tensors, or entries; see `saved_entry`
+    _nodes: tuple[Node | None, ...]  # of the tensors, as the call had them
     _dirty: tuple[Any, ...] = ()
     _flat: tuple[Any, ...] = ()
     _several = False
@@ -39,7 +41,7 @@ class Context:
     _ahead: tuple[Any, ...] | list[Any] | None = None  # saved for it
     _spaces: tuple[Any, ...] = ()  # of the arguments, for it
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def _save(self, *tensors: Any) -> None:
         """Keep tensors (or None) for `backward`, which reads them as `ctx.saved_tensors`.
 
         Inputs and outputs are kept with their history, so that `backward` can be differentiated.
@@ -57,8 +59,7 @@ class Context:
         if self._has_jvp:
             self._ahead = tensors
 
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
+    def _restored_tensors(self) -> tuple[Any, ...]:
         """The tensors that were saved: in `jvp` those for it, if there are any of its own.
 
         Raises `InplaceError` when one was overwritten.
@@ -66,11 +67,16 @@ class Context:
         saved, node = self._saved, self._node
         if node is not None and self._pushing and self._ahead is not None:
             saved = self._ahead
-        if saved.__class__ is tuple:  # inputs, which hold their own history
+        if saved.__class__ is tuple:  # arguments
             if node is not None and versions.latest[0] > node.seq:
                 for t in saved:
                     if t is not None:
                         versions.check_array(t._data, node, node.seq, "saved tensor")
+            if self._recording:
+                return tuple([
+                    None if t is None else wrap(t._out, t._data, n)
+                    for t, n in zip(saved, self._nodes, strict=True)
+                ])
             return saved
         if node is not None:
             return tuple([self._restored(entry, node) for entry in saved])
@@ -90,6 +96,10 @@ class Context:
         if node.__class__ is int:
             node = lost_history(ctx, data) if node == MADE else _output(ctx, node, data)
         return wrap(cls, data, node)
+
+    if TYPE_CHECKING or compiled is None:
+        save_for_backward = _save
+        saved_tensors = property(_restored_tensors)
 
     @property
     def needs_input_grad(self) -> tuple[bool, ...]:
@@ -111,7 +121,7 @@ class Context:
         self._materialize = value
 
 
-_SLOTS = {*Node.__slots__, *CustomNode.__slots__}
+_SLOTS = {*NODE_SLOTS, *CustomNode.__slots__}
 
 
 class FunctionNode(CustomNode):

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from ..arrays import outer
 from ..core import inplace, versions
 from ..core import state as _state
+from ..core.compiled import compiled
 from ..core.node import Node, number, object_new, where
 from ..core.outside import current_graph, traces
 from ..core.record import attach
@@ -85,10 +86,10 @@ class Function:
             cls.op = JvpFunctionOp(cls)
         else:
             cls.op = PushedFunctionOp(cls)
-        cls._context = type(f"{cls.__name__}Context", (Context,), {"_has_jvp": cls.op.has_jvp})
-        cls._recorded = type(f"{cls.__name__}Backward", (FunctionNode,), {
-            "op": cls.op, "__slots__": ("__dict__",),
+        cls._context = type(f"{cls.__name__}Context", (Context,), {
+            "_has_jvp": cls.op.has_jvp, "__slots__": (),
         })
+        cls._recorded = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
         cls._separate = cls.setup_context is not Function.setup_context
         if "apply" not in cls.__dict__:
             made: Any = cls
@@ -159,7 +160,7 @@ _CONTAINERS = frozenset({list, tuple, dict})
 
 def _apply_of(cls: type[Function]) -> Callable[..., Any]:
     """`apply` of one class, as a plain function that need not look its class up (hot path)."""
-    context, recorded, general = cls._context, cls._recorded, cls.op.has_jvp
+    context, recorded, op, general = cls._context, cls._recorded, cls.op, cls.op.has_jvp
     apart = cls._separate or cls.vmap is not Function.vmap
 
     @may_leave
@@ -191,11 +192,14 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
             out = _apart(cls, ctx, args) if apart else cls.forward(ctx, *args)
         finally:
             set_state(before)
-        mode = before.mode
+        return finish(ctx, args, out, before.mode, level)
+
+    def finish(ctx: Any, args: tuple[Any, ...], out: Any, mode: int, level: int) -> Any:
         if mode < level:
             return out
         if (
-            traced or mode > _state.ALL or not isinstance(out, Tensor) or ctx._several or general
+            mode > _state.ALL or not isinstance(out, Tensor) or ctx._several or general
+            or (traces and current_graph() is not None)
         ):
             return _recorded(cls, ctx, args, out)
         d = out._array
@@ -203,6 +207,7 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
         if not inexact_dtypes[dtype]:
             return out
         node: Any = object_new(recorded)
+        node.op = op
         node.saved = ctx
         node.parents = ctx._parents
         node.level = level
@@ -210,10 +215,16 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
         node.cls = out._out
         node.shape = d.shape
         node.dtype = dtype
+        nodes: list[Any] = []
         for t in ctx._saved:
-            if t is not None and (t._history is None or t._assignable):
+            for a, p in zip(args, ctx._parents, strict=True):
+                if a is t and (t is None or not t._assignable):
+                    nodes.append(p)
+                    break
+            else:  # an output, None, a Variable, or made inside
                 ctx._saved = [saved_entry(t, args, (out,)) for t in ctx._saved]
                 break
+        ctx._nodes = tuple(nodes)
         if ctx.__dict__:
             untie(ctx, (out,))
         for a in args:
@@ -222,9 +233,14 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
         out._history = node
         return out
 
-    apply.__doc__ = Function.apply.__doc__
-    apply.__qualname__ = f"{cls.__qualname__}.apply"
-    return apply
+    found: Any = apply
+    if compiled is not None and not apart and not general:
+        found = compiled.Apply(cls, op, apply, finish, context, recorded)
+    found.__doc__ = Function.apply.__doc__
+    found.__name__, found.__qualname__ = "apply", f"{cls.__qualname__}.apply"
+    if found is not apply:
+        found.__wrapped__ = apply  # for `inspect.signature`
+    return found
 
 
 def _apart(cls: type[Function], ctx: Any, args: tuple[Any, ...]) -> Any:
@@ -257,7 +273,7 @@ def _recorded(cls: type[Function], ctx: Any, args: tuple[Any, ...], out: Any) ->
     if not tensors:
         return out
     node: Any = object_new(cls._recorded)
-    node.saved, node.parents, node.details = ctx, ctx._parents, ()
+    node.op, node.saved, node.parents, node.details = cls.op, ctx, ctx._parents, ()
     node.cls = tensors[0]._out
     _settle(ctx, args, tuple(tensors))
     plain = single and not dirty and not flat and inexact_dtypes[tensors[0]._data.dtype]
@@ -354,3 +370,4 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         )
 
     return run
+

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..core import state as _state
@@ -52,6 +52,14 @@ class FunctionOp(CustomOp):
             if before.mode:
                 _state.restore(before)
         accumulate_one(answer, node, cotangents, backward)
+
+    def hand_on(
+        self, answer: Any, node: Any, cotangents: dict[Node, Any], rule: Callable[..., Any]
+    ) -> None:
+        """Check what `backward` returned in a first-order pull, and add it to the cotangents."""
+        if answer is None:
+            answer = (None,) * len(node.parents)
+        accumulate_checked(answer, node, cotangents, None, False, rule)
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,

@@ -7,10 +7,12 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..arrays import outer
+from ..captures import is_older
 from ..core import state as _state
+from ..core.compiled import GradientBase, compiled, provide
 from ..core.cotangent import accumulate, complex_dtypes
 from ..core.custom_op import CustomNode, custom_node
 from ..core.node import FREED, Leaf, Node, number, object_new
@@ -28,7 +30,7 @@ from .rule import accumulate_checked, as_tensor, enter_rule, outputs_of, refuse_
 from .severed import run_rule, with_forward
 
 
-class CustomGradient:
+class CustomGradient(GradientBase):
     """A function whose gradient is written by hand; made by `custom_gradient`."""
 
     keeps = True
@@ -39,18 +41,27 @@ class CustomGradient:
         self.function = function
         self.op = self
         self.name = getattr(function, "__name__", "custom_gradient")
+        if isinstance(function, FunctionType):
+            may_leave(function)
         functools.update_wrapper(self, function, updated=())
 
     def __repr__(self) -> str:
         return f"<custom_gradient {self.name}>"
 
+    def __reduce__(self) -> str:
+        return str(getattr(self, "__qualname__", self.name))  # by name, as functions are
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: `self` is no argument of the gradient."""
         return self if instance is None else functools.partial(self._call, (instance,))
 
-    @may_leave
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def general(self, /, *args: Any, **keywords: Any) -> Any:
         """Compute the value, and record the gradient function if it is differentiated."""
+        return self._call((), *args, **keywords)
+
+    @may_leave
+    def _called(self, *args: Any, **keywords: Any) -> Any:
+        """The same."""
         # The plain case, tensors in and one tensor out, is `_call` in the fewest steps.
         if traces and current_graph() is not None:
             return self._call((), *args, **keywords)
@@ -94,6 +105,9 @@ class CustomGradient:
         node.shape = d.shape
         node.dtype = d.dtype
         return out
+
+    if TYPE_CHECKING or compiled is None:
+        __call__ = _called
 
     @may_leave
     def _call(self, first: tuple[Any, ...], /, *args: Any, **keywords: Any) -> Any:
@@ -218,6 +232,12 @@ class CustomGradient:
                 cotangents[parent] = r
                 return
         accumulate_checked(_flat(answer), node, cotangents, None, False, grad)
+
+    def hand_on(
+        self, answer: Any, node: Any, cotangents: dict[Node, Any], rule: Callable[..., Any]
+    ) -> None:
+        """Check what the gradient function returned in a first-order pull, and add it."""
+        accumulate_checked(_flat(answer), node, cotangents, None, False, rule)
 
     def step(
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
@@ -388,3 +408,6 @@ def custom_gradient(function: Callable[..., Any]) -> Any:
     Tensor(1.)
     """
     return CustomGradient(function)
+
+
+provide(reads=reads, is_older=is_older)

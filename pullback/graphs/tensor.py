@@ -11,8 +11,8 @@ from ..core.node import Leaf, Node
 from ..core.tensor import Tensor, is_inexact
 from ..errors import ShapeError
 
-_ARRAY: Any = Tensor.__dict__["_array"]
-_HISTORY: Any = Tensor.__dict__["_history"]
+_ARRAY: Any = Tensor._array
+_HISTORY: Any = Tensor._history
 
 
 class Symbolic:

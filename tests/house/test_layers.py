@@ -17,7 +17,7 @@ LAYERS = [
     ["protocols"],
     ["transforms"],
     ["tape", "forward_accumulator", "variable", "custom", "autograd", "recording", "linalg", "fft",
-     "inspection", "special"],
+     "inspection", "special", "configuration"],
     ["graphs"],
     ["nn", "optim", "solvers"],
     ["tools"],

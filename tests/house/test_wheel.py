@@ -41,7 +41,7 @@ KINDS = {".py", ".pyi", ".typed", ".html", ".css", ".js"}
 
 TOP = {"pullback", "tests", "docs", "examples", "benchmarks", "README.md", "CHANGELOG.md",
        "CONTRIBUTING.md", "LICENSE", "Makefile", "mkdocs.yml", "pyproject.toml", "PKG-INFO",
-       ".gitignore"}
+       "hatch_build.py", ".gitignore"}
 """What the source distribution has at its top."""
 
 LAYERS = """
@@ -157,14 +157,18 @@ def test_the_wheel_has_the_package_and_the_programs_of_the_command_line(built: B
         "METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")}
     names = built.names()
     assert len(names) == len(set(names))
-    assert set(names) == expected | about
+    compiled = f"pullback/core/compiled/_core{sysconfig.get_config_var('EXT_SUFFIX')}"
+    assert set(names) == expected | about | {compiled}
     assert {"pullback/py.typed", "pullback/core/declared.pyi"} <= expected
     assert not [name for name in names if re.search(r"(^|/)(tests?/|test_|conftest)", name)]
 
 
 def files_of(folder: str) -> list[Path]:
-    """The files in a folder, without what Python compiled."""
-    return [p for p in (ROOT / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    """The files in a folder, without what was compiled."""
+    return [
+        p for p in (ROOT / folder).rglob("*")
+        if p.is_file() and "__pycache__" not in p.parts and p.suffix not in (".so", ".pyd")
+    ]
 
 
 def test_the_source_distribution_has_what_builds_and_tests_it(built: Built, tmp_path: Path) -> None:
@@ -174,6 +178,21 @@ def test_the_source_distribution_has_what_builds_and_tests_it(built: Built, tmp_
         there = {name_of(p) for p in files_of(folder)}
         assert {p.relative_to(unpacked).as_posix() for p in (unpacked / folder).rglob("*")
                 if p.is_file()} == there
+
+
+@pytest.mark.parametrize("missing", [{"PULLBACK_PURE": "1"}, {"CC": "/bin/false"}])
+def test_without_the_compiled_core_there_is_a_wheel_for_every_system(
+    tmp_path: Path, missing: dict[str, str]
+) -> None:
+    command = ["env", *(f"{k}={v}" for k, v in missing.items()), sys.executable, "-m", "build",
+               "--no-isolation", "--wheel", "--outdir", tmp_path, ROOT]
+    done = run(command, tmp_path)
+    said = done.stdout + done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    with ZipFile(wheel) as file:
+        assert not [name for name in file.namelist() if "/_core" in name]
+    assert ("without its compiled core" in said) == ("CC" in missing)
 
 
 def test_the_metadata_says_where_it_comes_from_and_where_it_runs(built: Built) -> None:

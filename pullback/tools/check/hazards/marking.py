@@ -95,7 +95,8 @@ def marked(rules: Sequence[Any]) -> Iterator[None]:
     with ExitStack() as undo:
         for owner in rules:
             if isinstance(owner, CustomGradient):
-                _put(undo, owner, "function", _marked_gradient(owner.function))
+                undo.callback(setattr, owner, "function", owner.function)
+                owner.function = _marked_gradient(owner.function)
             elif isinstance(owner, CustomVjp) and owner._bwd is not None:
                 _put(undo, owner, "_bwd", _marked_rule(owner._bwd))
             elif isinstance(owner, CustomJvp) and owner._rule is not None:

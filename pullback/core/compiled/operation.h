@@ -1,0 +1,489 @@
+// Operation: the public function of an operation with one or two array arguments, and its pull.
+//
+// `call` stands for the closures `_unary`, `_binary` and `_single` of `core/dispatch.py`: it takes
+// Tensors whose arrays are of one class, and records the plain case. It hands everything else to
+// the closure, which it holds as `general`: other arguments, traced code, array classes whose
+// kernel is not known yet. `pull` stands for `_pull_unary` and `_pull_binary`.
+
+enum { NONE, SAME, TIMES, BOTH, ALONE, SLOPE, CONSTANT };
+// How an argument's rule is called: not from here; g; g * saved; f(g, saved); f(g);
+// g * f(saved); g * f().
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *dict, *weak;
+    PyObject *op, *general, *kernels;
+    PyObject *function[2];    // the rules
+    int kind[2], read[2], parted[2];
+    int arguments, differentiable, single;   // single: one array and attributes
+    int keep[4];   // by which arguments are tracked (bit 0, bit 1): which values to save (bits)
+    int keeps;     // whether it saves any for its rules
+    int frees;     // `op.keeps`
+    PyObject *defaults, *names;   // of the attributes
+    Py_ssize_t required;
+    int view, casts, disabled;
+    Loops loops;
+} Operation;
+
+static PyTypeObject *OperationType, *CallNodeType;
+static PyObject *refusals, *refuse, *general_node, *unrecorded, *link_view, *fitted, *added;
+static PyObject *traces, *entrances, *scalers, *inexact_dtypes;
+static PyObject *s_attrs, *s_pull, *s_keeps, *s_shape, *s_dtype, *empty_tuple;
+
+// State ---------------------------------------------------------------------------------------
+
+static PyObject *state_variable;
+static Py_ssize_t mode_at, observers_at;
+enum { OFF = 0, ALL = 3 };
+
+static inline PyObject *state_now(void) {  // borrowed: its context keeps it
+    PyObject *found = NULL;
+    if (PyContextVar_Get(state_variable, NULL, &found) < 0) return NULL;
+    Py_XDECREF(found);
+    return found;
+}
+static inline PyObject *slot(PyObject *object, Py_ssize_t at) {
+    return *(PyObject **)((char *)object + at);
+}
+static inline long mode_of(PyObject *state) { return PyLong_AsLong(slot(state, mode_at)); }
+
+// Recording -----------------------------------------------------------------------------------
+
+// The shape of a result, if it can be that of a parent: most nodes of a graph share few tuples.
+static PyObject *shape_of(PyObject *x, Node *p, Node *q) {
+    if (!PyArray_Check(x)) return PyObject_GetAttr(x, s_shape);
+    PyArrayObject *a = (PyArrayObject *)x;
+    int nd = PyArray_NDIM(a);
+    Node *near[2] = {p, q};
+    for (int k = 0; k < 2; k++) {
+        PyObject *shape = near[k] ? near[k]->shape : NULL;
+        if (!shape || !PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != nd) continue;
+        int i = 0;
+        while (i < nd && PyLong_CheckExact(PyTuple_GET_ITEM(shape, i))
+               && PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) == PyArray_DIM(a, i)) i++;
+        if (i == nd) return Py_NewRef(shape);
+    }
+    return PyObject_GetAttr(x, s_shape);
+}
+
+static inline PyObject *dtype_of(PyObject *x) {
+    if (PyArray_Check(x)) return Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)x));
+    return PyObject_GetAttr(x, s_dtype);
+}
+
+// See Note [constants are held weakly] in `core/node.py`.
+static PyObject *held(PyObject *x) {
+    return Py_TYPE(x)->tp_weaklistoffset ? PyWeakref_NewRef(x, NULL) : Py_NewRef(x);
+}
+
+static Node *record(Operation *f, Tensor *out, Node **p, PyObject **x, int level, PyObject *attrs) {
+    int n = f->arguments;
+    Node *made = attrs ? (Node *)CallNodeType->tp_alloc(CallNodeType, 0) : new_node();
+    if (!made) return NULL;
+    made->op = Py_NewRef(f->op);
+    made->maker = Py_NewRef((PyObject *)f);
+    made->np = (int8_t)n;
+    made->ns = (int8_t)(n + 1);
+    int keep = f->keep[(p[0] != NULL) | (p[1] != NULL) << 1];
+    for (int i = 0; i < n; i++) {
+        made->p[i] = Py_XNewRef((PyObject *)p[i]);
+        if (keep & 1 << i) made->s[i] = Py_NewRef(x[i]);
+        else if (!f->keeps && !p[i] && !(made->s[i] = held(x[i]))) goto failed;
+    }
+    if (keep & 1 << n) made->s[n] = Py_NewRef(out->array);
+    made->level = (int8_t)level;
+    made->seq = ++counter;
+    made->shape = shape_of(out->array, p[0], p[1]);
+    made->dtype = dtype_of(out->array);
+    if (!made->shape || !made->dtype) goto failed;
+    if (attrs && PyObject_SetAttr((PyObject *)made, s_attrs, attrs) < 0) goto failed;
+    return made;
+failed:
+    Py_DECREF(made);
+    return NULL;
+}
+
+// Give a result its history: nothing, a node, or what the general path finds.
+static int finish(Operation *f, Tensor *out, Node **p, PyObject **x, PyObject *attrs) {
+    if (!p[0] && !p[1]) return 0;
+    int level = !p[1] || (p[0] && p[0]->level <= p[1]->level) ? p[0]->level : p[1]->level;
+    PyObject *state = state_now();
+    if (!state) return -1;
+    long mode = mode_of(state);
+    if (f->single ? mode > ALL : f->differentiable && mode >= level && mode > ALL) {
+        PyObject *parents = tuple_of((PyObject **)p, f->arguments);
+        PyObject *data = tuple_of(x, f->arguments);
+        PyObject *given = attrs ? Py_NewRef(attrs) : PyDict_New();
+        PyObject *node = parents && data && given ? PyObject_CallFunctionObjArgs(
+            general_node, f->op, parents, data, (PyObject *)out, given, NULL) : NULL;
+        Py_XDECREF(parents); Py_XDECREF(data); Py_XDECREF(given);
+        if (!node) return -1;
+        Py_XSETREF(out->history, node);
+        return 0;
+    }
+    if (!f->differentiable) {
+        if (f->single || !PyTuple_GET_SIZE(slot(state, observers_at))) return 0;
+        PyObject *parents = tuple_of((PyObject **)p, f->arguments);
+        PyObject *done = parents ? PyObject_CallFunctionObjArgs(
+            unrecorded, f->op, parents, (PyObject *)out, NULL) : NULL;
+        Py_XDECREF(parents); Py_XDECREF(done);
+        return done ? 0 : -1;
+    }
+    if (mode < level) return 0;
+    if (f->casts) {
+        PyObject *dtype = dtype_of(out->array);
+        PyObject *inexact = dtype ? PyObject_GetItem(inexact_dtypes, dtype) : NULL;
+        Py_XDECREF(dtype); Py_XDECREF(inexact);
+        if (!inexact) return -1;
+        if (inexact != Py_True) return 0;
+    }
+    Node *made = record(f, out, p, x, level, attrs);
+    if (!made) return -1;
+    Py_XSETREF(out->history, (PyObject *)made);
+    return 0;
+}
+
+// A kernel's error, raised anew with the operation's name if it is a refusal of arguments.
+static void refused(Operation *f, PyObject **x) {
+    if (!PyErr_ExceptionMatches(refusals)) return;
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    if (trace) PyException_SetTraceback(error, trace);
+    PyObject *data = tuple_of(x, f->arguments);
+    if (data) Py_XDECREF(PyObject_CallFunctionObjArgs(refuse, f->op, data, error, NULL));
+    Py_XDECREF(data); Py_XDECREF(type); Py_XDECREF(error); Py_XDECREF(trace);
+}
+
+// Calls ---------------------------------------------------------------------------------------
+
+static PyObject *kernel_of(Operation *f, PyObject *x) {  // borrowed; NULL: not known
+    PyObject *kernel = PyDict_GetItemWithError(f->kernels, (PyObject *)Py_TYPE(x));
+    if (kernel && !f->loops.kernel && is_plain(x) && !f->single
+        && loops_set(&f->loops, kernel, f->arguments) < 0) return NULL;
+    return kernel;
+}
+
+// The node of a tensor, by the property where a class computes it; 0 for an error.
+static inline int history(Class *cls, PyObject *x, Node **node, PyObject **owned) {
+    *owned = cls->plain ? NULL : PyObject_GetAttr(x, s_history);
+    if (!cls->plain && !*owned) return 0;
+    *node = node_of(cls->plain ? ((Tensor *)x)->history : *owned);
+    return 1;
+}
+
+static PyObject *call(Operation *f, PyObject *const *args, size_t flags, PyObject *names) {
+    Py_ssize_t n = PyVectorcall_NARGS(flags);
+    PyObject *x[2] = {NULL, NULL}, *own[2] = {NULL, NULL};
+    Node *p[2] = {NULL, NULL};
+    PyTypeObject *result = NULL;
+    if (names || n != f->arguments || f->disabled || PySet_GET_SIZE(traces)) goto general;
+    for (int i = 0; i < n; i++) {
+        if (i && is_number(args[i])) { x[i] = args[i]; continue; }
+        Class *found = is_plain(args[i]) ? NULL : class_of(args[i]);
+        if (!found) {
+            if (!is_plain(args[i]) || PyDict_GetItemWithError(entrances, (PyObject *)&PyArray_Type))
+                goto general;
+            x[i] = args[i];
+            continue;
+        }
+        if (!found->fields || !((Tensor *)args[i])->array) goto general;
+        if (!i) result = found->out;
+        x[i] = ((Tensor *)args[i])->array;
+        if (!history(found, args[i], p + i, own + i)) goto failed;
+    }
+    if (n == 2 && Py_TYPE(x[1]) != Py_TYPE(x[0]) && !(is_plain(x[0]) && is_number(x[1])))
+        goto general;
+    if (!result && n == 2 && class_of(args[1])) goto general;   // an array, then a Tensor
+    PyObject *kernel = kernel_of(f, x[0]);
+    if (!kernel) {
+        if (PyErr_Occurred()) goto failed;
+        goto general;
+    }
+    // A kernel may end the tensor that holds an argument, as one that calls the user's code.
+    Py_INCREF(kernel);
+    for (int i = 0; i < n; i++) Py_INCREF(x[i]);
+    PyObject *value = n == 1 ? compute1(&f->loops, kernel, x[0])
+                             : compute2(&f->loops, kernel, x[0], x[1]);
+    Py_DECREF(kernel);
+    PyObject *answer = value;
+    if (!value) {
+        if (result) refused(f, x);
+    } else if (result) {
+        Tensor *out = new_tensor(result);
+        answer = (PyObject *)out;
+        if (!out) Py_DECREF(value);
+        else {
+            out->array = value;
+            if (finish(f, out, p, x, NULL) < 0) Py_CLEAR(answer);
+        }
+    }
+    for (int i = 0; i < n; i++) Py_DECREF(x[i]);
+    for (int i = 0; i < n; i++) Py_XDECREF(own[i]);
+    return answer;
+general:
+    for (int i = 0; i < 2; i++) Py_XDECREF(own[i]);
+    return PyObject_Vectorcall(f->general, args, flags, names);
+failed:
+    for (int i = 0; i < 2; i++) Py_XDECREF(own[i]);
+    return NULL;
+}
+
+// One array and attributes, which stand in for the defaults; a node's are never written to.
+static PyObject *attributes(Operation *f, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    if (n == 1 && !names) return Py_NewRef(f->defaults);
+    PyObject *made = PyDict_Copy(f->defaults);
+    for (Py_ssize_t i = 1; made && i < n; i++)
+        if (PyDict_SetItem(made, PyTuple_GET_ITEM(f->names, i - 1), args[i]) < 0) Py_CLEAR(made);
+    for (Py_ssize_t i = 0; made && names && i < PyTuple_GET_SIZE(names); i++)
+        if (PyDict_SetItem(made, PyTuple_GET_ITEM(names, i), args[n + i]) < 0) Py_CLEAR(made);
+    return made;
+}
+
+static PyObject *call_single(Operation *f, PyObject *const *args, size_t flags, PyObject *names) {
+    Py_ssize_t n = PyVectorcall_NARGS(flags);
+    Class *found = n < 1 || n > 1 + PyTuple_GET_SIZE(f->names) || f->disabled
+        || PySet_GET_SIZE(traces)
+        ? NULL : class_of(args[0]);
+    if (!found || !found->fields || !((Tensor *)args[0])->array)
+        return PyObject_Vectorcall(f->general, args, flags, names);
+    PyTypeObject *result = found->out;
+    PyObject *answer = NULL, *own = NULL, *value = NULL, *a = ((Tensor *)args[0])->array;
+    PyObject *x[2] = {a, NULL};
+    Node *p[2] = {NULL, NULL};
+    PyObject *attrs = attributes(f, args, n, names);
+    if (!attrs) return NULL;
+    PyObject *kernel = PyDict_GET_SIZE(attrs) == f->required ? kernel_of(f, a) : NULL;
+    if (!kernel) {
+        Py_DECREF(attrs);
+        return PyErr_Occurred() ? NULL : PyObject_Vectorcall(f->general, args, flags, names);
+    }
+    Py_INCREF(kernel); Py_INCREF(a);
+    value = PyObject_VectorcallDict(kernel, &a, 1, attrs);
+    Py_DECREF(kernel);
+    if (!value) refused(f, x);
+    else if (history(found, args[0], p, &own)) {
+        Tensor *out = new_tensor(result);
+        answer = (PyObject *)out;
+        if (out) {
+            out->array = Py_NewRef(value);
+            if (finish(f, out, p, x, attrs) < 0) Py_CLEAR(answer);
+        }
+        if (answer && f->view) {
+            PyObject *linked = PyObject_CallFunctionObjArgs(
+                link_view, answer, args[0], f->op, attrs, NULL);
+            if (!linked) Py_CLEAR(answer);
+            Py_XDECREF(linked);
+        }
+    }
+    Py_DECREF(a); Py_DECREF(attrs); Py_XDECREF(value); Py_XDECREF(own);
+    return answer;
+}
+
+// The pull ------------------------------------------------------------------------------------
+
+// Whether a cotangent lies in the space of a node; -1 for an error.
+static int fits(PyObject *r, Node *node) {
+    if (!PyArray_Check(r)) {
+        PyObject *shape = PyObject_GetAttr(r, s_shape), *dtype = PyObject_GetAttr(r, s_dtype);
+        int same = shape && dtype ? dtype == node->dtype : -1;
+        if (same == 1) same = PyObject_RichCompareBool(shape, node->shape, Py_EQ);
+        Py_XDECREF(shape); Py_XDECREF(dtype);
+        return same;
+    }
+    PyArrayObject *a = (PyArrayObject *)r;
+    PyObject *shape = node->shape;
+    if ((PyObject *)PyArray_DESCR(a) != node->dtype || !PyTuple_CheckExact(shape)
+        || PyTuple_GET_SIZE(shape) != PyArray_NDIM(a)) return 0;
+    for (int i = 0; i < PyArray_NDIM(a); i++)
+        if (PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) != PyArray_DIM(a, i)) return 0;
+    return 1;
+}
+
+// Add a cotangent, whose reference it takes, to what a node has.
+static int add_to(PyObject *cotangents, PyObject *node, PyObject *r) {
+    PyObject *old = PyDict_GetItemWithError(cotangents, node);
+    int failed = -1;
+    if (!old) {
+        if (!PyErr_Occurred()) failed = PyDict_SetItem(cotangents, node, r);
+    } else if (is_plain(old) && is_plain(r)) {
+        Py_INCREF(old);
+        PyObject *sum = compute2(&add_loops, numpy_add, old, r);
+        Py_DECREF(old);
+        if (sum) failed = PyDict_SetItem(cotangents, node, sum);
+        Py_XDECREF(sum);
+    } else {  // may add in place: only the dictionary holds the old one
+        PyObject *done = PyObject_CallFunctionObjArgs(added, cotangents, node, r, NULL);
+        failed = done ? 0 : -1;
+        Py_XDECREF(done);
+    }
+    Py_DECREF(r);
+    return failed;
+}
+
+static PyObject *times(PyObject *g, PyObject *slope) {
+    if (is_plain(g) && (is_plain(slope) || is_number(slope)))
+        return compute2(&multiply_loops, numpy_multiply, g, slope);
+    return PyNumber_Multiply(g, slope);
+}
+
+static PyObject *cotangent(Operation *f, Node *n, PyObject *g, int i) {
+    PyObject *saved = n->s[f->read[i]] ? n->s[f->read[i]] : Py_None, *args[2] = {g, saved};
+    PyObject *slope = NULL, *r;
+    switch (f->kind[i]) {
+    case SAME: return Py_NewRef(g);
+    case TIMES: return times(g, saved);
+    case BOTH: return PyObject_Vectorcall(f->function[i], args, 2, NULL);
+    case ALONE: return PyObject_Vectorcall(f->function[i], args, 1, NULL);
+    case SLOPE: slope = PyObject_Vectorcall(f->function[i], &saved, 1, NULL); break;
+    default: slope = PyObject_Vectorcall(f->function[i], NULL, 0, NULL);
+    }
+    if (!slope) return NULL;
+    r = times(g, slope);
+    Py_DECREF(slope);
+    return r;
+}
+
+// 1: done; 0: to be done in Python; -1: an error.
+static int pull(Operation *f, Node *n, PyObject *g, PyObject *cotangents) {
+    if (!n->ns || f->single) return 0;
+    for (int i = 0; i < n->np; i++) {
+        if (!n->p[i]) continue;
+        if (f->kind[i] == NONE) return 0;
+        if (f->parted[i] && PyDict_GetItemWithError(scalers, (PyObject *)Py_TYPE(g))) return 0;
+    }
+    for (int i = 0; i < n->np; i++) {
+        if (!n->p[i]) continue;
+        PyObject *r = cotangent(f, n, g, i);
+        if (!r) return -1;
+        int fit = fits(r, (Node *)n->p[i]);
+        if (fit == 0) {
+            PyObject *whole = PyObject_CallFunction(fitted, "OOi", r, (PyObject *)n, i);
+            Py_SETREF(r, whole);
+        }
+        if (fit < 0 || !r) { Py_XDECREF(r); return -1; }
+        if (add_to(cotangents, n->p[i], r) < 0) return -1;
+    }
+    return 1;
+}
+
+// The type ------------------------------------------------------------------------------------
+
+static PyObject *operation_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    PyObject *op, *general, *kernels;
+    if (!PyArg_ParseTuple(args, "OOO!", &op, &general, &PyDict_Type, &kernels)) return NULL;
+    Operation *f = (Operation *)type->tp_alloc(type, 0);
+    if (!f) return NULL;
+    f->op = Py_NewRef(op); f->general = Py_NewRef(general); f->kernels = Py_NewRef(kernels);
+    return (PyObject *)f;
+}
+
+static PyObject *operation_plain(Operation *f, PyObject *args) {
+    if (!PyArg_ParseTuple(args, "ip", &f->arguments, &f->differentiable)) return NULL;
+    f->vectorcall = (vectorcallfunc)call;
+    Py_RETURN_NONE;
+}
+
+static PyObject *operation_with(Operation *f, PyObject *args) {
+    PyObject *defaults, *names;
+    if (!PyArg_ParseTuple(args, "pO!O!npp", &f->differentiable, &PyDict_Type, &defaults,
+                          &PyTuple_Type, &names, &f->required, &f->view, &f->casts)) return NULL;
+    f->defaults = Py_NewRef(defaults); f->names = Py_NewRef(names);
+    f->arguments = f->single = 1;
+    f->vectorcall = (vectorcallfunc)call_single;
+    Py_RETURN_NONE;
+}
+
+static PyObject *operation_keep(Operation *f, PyObject *args) {
+    if (!PyArg_ParseTuple(args, "iiipp", f->keep + 1, f->keep + 2, f->keep + 3, &f->keeps,
+                          &f->frees)) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *operation_disable(Operation *f, PyObject *unused) {   // its nodes need more
+    f->disabled = 1;
+    Py_RETURN_NONE;
+}
+
+static PyObject *operation_rule(Operation *f, PyObject *args) {
+    int i, kind, read, parted;
+    PyObject *function;
+    if (!PyArg_ParseTuple(args, "iiipO", &i, &kind, &read, &parted, &function)) return NULL;
+    f->kind[i] = kind; f->read[i] = read; f->parted[i] = parted;
+    Py_XSETREF(f->function[i], Py_NewRef(function));
+    Py_RETURN_NONE;
+}
+
+static int operation_traverse(Operation *f, visitproc visit, void *arg) {
+    Py_VISIT(f->dict); Py_VISIT(f->op); Py_VISIT(f->general); Py_VISIT(f->kernels);
+    Py_VISIT(f->function[0]); Py_VISIT(f->function[1]); Py_VISIT(f->defaults); Py_VISIT(f->names);
+    Py_VISIT(f->loops.kernel); Py_VISIT(Py_TYPE(f));
+    return 0;
+}
+
+static int operation_clear(Operation *f) {
+    Py_CLEAR(f->dict); Py_CLEAR(f->op); Py_CLEAR(f->general); Py_CLEAR(f->kernels);
+    Py_CLEAR(f->function[0]); Py_CLEAR(f->function[1]); Py_CLEAR(f->defaults); Py_CLEAR(f->names);
+    Py_CLEAR(f->loops.kernel);
+    for (int k = 0; k < 2; k++) {
+        f->loops.loop[k].info = NULL;
+        Py_CLEAR(f->loops.loop[k].capsule);
+        Py_CLEAR(f->loops.loop[k].result);
+    }
+    return 0;
+}
+
+static void operation_dealloc(Operation *f) {
+    PyTypeObject *type = Py_TYPE(f);
+    PyObject_GC_UnTrack(f);
+    if (f->weak) PyObject_ClearWeakRefs((PyObject *)f);
+    operation_clear(f);
+    type->tp_free(f);
+    Py_DECREF(type);
+}
+
+static PyObject *operation_get(PyObject *self, PyObject *instance, PyObject *type) {
+    if (!instance || instance == Py_None) return Py_NewRef(self);
+    return PyMethod_New(self, instance);
+}
+
+static PyObject *operation_repr(PyObject *self) {
+    PyObject *op = ((Operation *)self)->op, *name = PyObject_GetAttrString(op, "name");
+    PyObject *text = name ? PyUnicode_FromFormat("<operation %U>", name) : NULL;
+    Py_XDECREF(name);
+    return text;
+}
+
+static PyObject *operation_reduce(PyObject *self, PyObject *unused) {  // pickled by its name
+    return PyObject_GetAttrString(self, "__qualname__");
+}
+
+static PyMethodDef operation_methods[] = {
+    {"plain", (PyCFunction)operation_plain, METH_VARARGS, "arguments, differentiable"},
+    {"with_attributes", (PyCFunction)operation_with, METH_VARARGS,
+     "differentiable, defaults, names, required, view, casts"},
+    {"keep", (PyCFunction)operation_keep, METH_VARARGS, "first, second, both, keeps, frees"},
+    {"disable", (PyCFunction)operation_disable, METH_NOARGS, "Always call `general`."},
+    {"rule", (PyCFunction)operation_rule, METH_VARARGS, "argument, kind, read, parted, function"},
+    {"__reduce__", operation_reduce, METH_NOARGS, "Its name."},
+    {0}};
+static PyMemberDef operation_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Operation, vectorcall), READONLY},
+    {"__dictoffset__", T_PYSSIZET, offsetof(Operation, dict), READONLY},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Operation, weak), READONLY},
+    {"general", T_OBJECT_EX, offsetof(Operation, general), READONLY},
+    {0}};
+static PyGetSetDef operation_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict}, {0}};
+static PyType_Slot operation_slots[] = {
+    {Py_tp_new, operation_new}, {Py_tp_dealloc, operation_dealloc},
+    {Py_tp_traverse, operation_traverse}, {Py_tp_clear, operation_clear},
+    {Py_tp_call, PyVectorcall_Call}, {Py_tp_descr_get, operation_get},
+    {Py_tp_repr, operation_repr}, {Py_tp_methods, operation_methods},
+    {Py_tp_members, operation_members}, {Py_tp_getset, operation_getset}, {0}};
+static PyType_Spec operation_spec = {
+    "pullback.core.compiled._core.Operation", sizeof(Operation), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL
+        | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    operation_slots};
