@@ -75,7 +75,8 @@ def pull(
     token = _passing.set({*order, *ends} if needed is None else needed) if notes else None
     try:
         found = _careful_sweep(
-            order, cotangents, targets or set(), needed, record, free, overrides, cls, symbolic
+            order, cotangents, targets or set(), needed, record, free, overrides, cls, symbolic,
+            hooks,
         )
         rest = cotangents.items()
         found.update(rest if inner else [(n, hooks.run(n, g, record, cls)) for n, g in rest])
@@ -116,11 +117,10 @@ def _sweep(order: list[Node], cotangents: dict[Node, Any], free: int) -> None:
 
 def _careful_sweep(
     order: list[Node], cotangents: dict[Node, Any], targets: set[Node], needed: set[Node] | None,
-    record: bool, free: int, overrides: Any, cls: type, symbolic: bool,
+    record: bool, free: int, overrides: Any, cls: type, symbolic: bool, hooks: Any,
 ) -> dict[Node, Any]:
     """The same with hooks, intermediate targets, overrides, recording, and in graphs."""
     found: dict[Node, Any] = {}
-    hooks = above.hooks()
     node: Any = None
     try:
         for node in order:

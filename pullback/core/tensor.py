@@ -206,6 +206,8 @@ def wrap(cls: type, data: Any, node: Node | None = None) -> Any:
 def bound(members: type) -> type:
     """Bind the methods and properties of a class to `Tensor`; declared in `declared.pyi`."""
     for name, member in vars(members).items():
+        if isinstance(member, FunctionType):
+            member.__qualname__ = f"Tensor.{name}"
         if isinstance(member, (FunctionType, property)):
             setattr(Tensor, name, member)
     return members
