@@ -182,6 +182,19 @@ def test_pickling() -> None:
         pickle.dumps(x * 2.0)
 
 
+def test_a_file_pickled_under_the_earlier_name_is_read() -> None:
+    x = pb.tensor([1.0, 2.0], requires_grad=True)
+    text = pickle.dumps(x, protocol=0)
+    earlier = text.replace(b"core.tensor\nunpickled\n", b"core.tensor\n_unpickled\n")
+    assert earlier != text
+    assert pickle.loads(earlier).tolist() == [1.0, 2.0]
+
+
+def test_a_method_bound_from_above_is_named_as_the_tensor_s() -> None:
+    for name in ("item", "numpy", "register_hook", "__repr__"):
+        assert getattr(pb.Tensor, name).__qualname__ == f"Tensor.{name}"
+
+
 def test_a_shallow_copy_is_another_name_for_the_same_values() -> None:
     x = pb.tensor([1.0, 2.0], requires_grad=True)
     y = x * 2.0
