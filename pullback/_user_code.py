@@ -39,12 +39,25 @@ _BESIDE = {"numpy", "scipy", "pandas", "sklearn", "matplotlib", "torch", "jax"}
 
 def line_outside() -> str:
     """The user's line, as `file:line`: the innermost outside this package and array libraries."""
-    frame = user_frame()
-    inner = frame
+    inner = user_frame()
+    frame = _outside(inner)[0] or inner
+    return "an unknown line" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def calls_outside() -> list[tuple[str, str]]:
+    """Module and name of the array libraries' functions that run, from the user's line inwards."""
+    return [
+        (f.f_globals.get("__name__", ""), f.f_code.co_name) for f in _outside(user_frame())[1]
+    ]
+
+
+def _outside(frame: FrameType | None) -> tuple[FrameType | None, list[FrameType]]:
+    """The innermost frame outside this package and array libraries, and those that it called."""
+    inside: list[FrameType] = []
     while frame is not None and (
         frame.f_globals.get("__name__", "").partition(".")[0] in _BESIDE
         or frame.f_code.co_filename.startswith((PACKAGE, "<__array_function__"))
     ):
+        inside.insert(0, frame)
         frame = frame.f_back
-    frame = frame or inner
-    return "an unknown line" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return frame, inside

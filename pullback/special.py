@@ -30,6 +30,7 @@ from .ops import sigmoid as expit
 from .ops import sign as _sign
 from .ops import softmax as _softmax
 from .ops import sum as _sum
+from .ops.operands import stacked
 from .ops.special_bessel import i0, i0e, i1, i1e, iv, ive, j0, j1, jv, sinc, spherical_jn
 from .ops.special_bessel_second import k0, k0e, k1, k1e, kv, kve, y0, y1, yv
 from .ops.special_entropy import entr, kl_div, logit, rel_entr, xlog1py, xlogy
@@ -71,8 +72,9 @@ def logsumexp(
     """
     if b is None and not return_sign:
         return _logsumexp(a, axis=axis, keepdims=keepdims)
+    a, b = stacked(a), 1.0 if b is None else stacked(b)
     a = a if isinstance(a, Tensor) else to_array(a)
-    b = 1.0 if b is None else b if isinstance(b, Tensor) else to_array(b)
+    b = b if isinstance(b, Tensor) else to_array(b)
     largest = stop_gradient(_max(where(b == 0, -math.inf, a), axis=axis, keepdims=True))
     largest = where(isfinite(largest), largest, 0.0)
     shifted = a - largest
@@ -113,6 +115,7 @@ def log_softmax(x: Any, axis: Axis = None) -> Any:
 
 def _along(function: Callable[..., Any], x: Any, axis: Axis) -> Any:
     """Apply a function along one axis, or along several axes merged into one."""
+    x = stacked(x)
     if isinstance(axis, int):
         return function(x, axis=axis)
     shape = tuple(getattr(raw(to_array(x)), "shape", ()))

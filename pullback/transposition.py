@@ -18,10 +18,10 @@ from .core.cotangent import accumulate, wrapped
 from .core.node import Leaf, Node, number, where
 from .core.reverse import pull
 from .core.tensor import Tensor, raw, wrap
+from .departures import first_from, follow, may_leave
 from .errors import NotDifferentiableError
 from .kinds.vmaps import each_example
 from .linearity import check_linear
-from .lost_paths import first_from, follow, may_leave
 from .rng_replay import Draws
 
 Space = tuple[Any, Any]

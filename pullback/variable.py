@@ -16,9 +16,10 @@ from .core.node import Leaf, Node
 from .core.op import OPS
 from .core.outside import traces
 from .core.tensor import Tensor, check_inexact, is_inexact, raw, to_array
+from .departures import left
 from .errors import ArgumentError, DtypeError
 from .kinds import symbols
-from .lost_paths import copied, left
+from .lost_paths import copied
 
 reads = [0]
 """The number of reads of variables, so that `custom_gradient` can detect reads."""

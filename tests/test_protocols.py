@@ -179,7 +179,7 @@ REFUSALS: dict[str, Callable[[Any], Any]] = {
     "numpy.cov": lambda x: np.cov(x, aweights=np.ones(3)),
     "numpy.zeros_like": lambda x: np.zeros_like(x, shape=(2,)),
     "numpy.putmask": lambda x: np.putmask(np.zeros(3), [True] * 3, x),
-    "numpy.asarray": lambda x: np.asarray(x, like=x),
+    "numpy.asarray": lambda x: np.asarray(x, copy=True, like=x),
     "numpy.gradient": lambda x: np.gradient(x, 1.0, 2.0),
 }
 

@@ -24,10 +24,11 @@ MODULES = {
     "deferred": "kinds.symbols",
     "joined": "kinds.symbols",
     "exchange": "graphs.tracing",
-    "left": "lost_paths",
     "unrecorded": "lost_paths",
+    "left": "departures",
     "dropped": "lost_paths",
     "push_transposed": "transposition",
+    "unlisted": "ops.operands",
     "owned": "ops.views",
     "carry": "ops.views",
     "put_node": "ops.views",
@@ -54,6 +55,7 @@ class Above:
     unrecorded       (op, parents, result): an operation on tracked tensors was not recorded
     dropped          (kind, node, call, result): a call drops the history of a tensor on purpose
     push_transposed  (node, tangents, record, cls) -> the tangent of a node with a pullback only
+    unlisted         (arguments) -> with arrays or Tensors for the lists among them
     owned            (tensor) -> its array, which has memory that views share
     carry            (tensor): what was written to it is put into its base and its other views
     put_node         (base, steps, view, node) -> the base's node, after its view got `node`
@@ -75,6 +77,7 @@ class Above:
     unrecorded: Callable[[Any, Any, Any], None]
     dropped: Callable[[str, Any, str, Any], None]
     push_transposed: Callable[..., Any]
+    unlisted: Callable[[Any], Any]
     owned: Callable[[Any], Any]
     carry: Callable[[Any], None]
     put_node: Callable[[Any, Any, Any, Any], Any]

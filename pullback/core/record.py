@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._user_code import user_line
-from ..arrays import SCALARS, dominant
+from ..arrays import dominant
 from ..arrays.refusals import REFUSALS, refuse
 from ..arrays.symbol import OpenShape
 from ..errors import ArgumentTypeError, GraphFreedError
@@ -41,8 +41,9 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
                 value, node = arg._array, arg._history
             tracked |= node is not None
         else:
-            like = _companion(args) if arg.__class__ in (list, tuple) else None
-            value, node = to_array(arg, like), None
+            if arg.__class__ in (list, tuple):
+                return apply(op, above.unlisted(args), attrs)
+            value, node = to_array(arg), None
         data.append(value)
         parents.append(node)
         type_ = value.__class__
@@ -67,15 +68,6 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     if op.view:
         link_view(out, args[0], op, attrs)
     return out
-
-
-def _companion(args: Sequence[Any]) -> Any:
-    """The first array among arguments, whose library a sequence beside it is an array of."""
-    for arg in args:
-        data = arg._data if isinstance(arg, Tensor) else arg
-        if hasattr(data, "dtype") and data.__class__ not in SCALARS:
-            return data
-    return None
 
 
 def unpack_outputs(behind: Any, outputs: Sequence[Any], cls: type) -> tuple[Any, ...]:

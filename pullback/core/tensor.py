@@ -275,4 +275,6 @@ def to_list(value: Any) -> Any:
     """Nested sequences with any Tensors inside replaced by their arrays."""
     if isinstance(value, (list, tuple)):
         return [to_list(v) for v in value]
+    if isinstance(value, Tensor) and value._node is not None:
+        above.left(value._node, "a new tensor made of a list")
     return refuse_foreign(raw(value))

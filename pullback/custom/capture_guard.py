@@ -10,8 +10,8 @@ from ..captures import is_older
 from ..core import state as _state
 from ..core.node import Node, number
 from ..core.tensor import Tensor
+from ..departures import may_leave
 from ..errors import CaptureError
-from ..lost_paths import may_leave
 
 
 class Guard:

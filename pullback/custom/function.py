@@ -20,8 +20,8 @@ from ..core.outside import current_graph, traces
 from ..core.record import attach
 from ..core.state import QUIET, set_state, state
 from ..core.tensor import Tensor, inexact_dtypes, wrap
+from ..departures import may_leave
 from ..errors import ArgumentError, ArgumentTypeError, RuleTypeError
-from ..lost_paths import may_leave
 from ..trees import leaves
 from .context import Context, FunctionNode, saved_entry, unknown, untie
 from .function_op import FunctionOp, JvpFunctionOp, PushedFunctionOp

@@ -11,8 +11,8 @@ from ..core.custom_op import CustomOp
 from ..core.node import FREED, Node
 from ..core.record import freed
 from ..core.tensor import raw, wrap
+from ..departures import departed_from, may_leave
 from ..errors import RuleError
-from ..lost_paths import departed_from, may_leave
 from ..transposition import pull_transposed, zeros_for
 from .captured_values import unchanged
 from .context import linked

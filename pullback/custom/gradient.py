@@ -20,8 +20,8 @@ from ..core.outside import current_graph, traces
 from ..core.record import attach, freed
 from ..core.reverse import pull
 from ..core.tensor import Tensor, wrap
+from ..departures import departed_from, may_leave
 from ..errors import ArgumentError, RuleError, RuleTypeError, VariablesError
-from ..lost_paths import departed_from, may_leave
 from ..trees import Rebuild, flatten, leaves
 from ..variable import Variable, reads
 from .capture_guard import older_ends, reaches_older

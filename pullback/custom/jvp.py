@@ -13,8 +13,8 @@ from ..core.node import FREED, Node
 from ..core.record import attach, freed
 from ..core.state import Scoped
 from ..core.tensor import Tensor, raw
+from ..departures import may_leave
 from ..errors import ArgumentError, RuleError, RuleTypeError
-from ..lost_paths import may_leave
 from ..rng_replay import Draws
 from ..transposition import pull_transposed
 from ..trees import Rebuild, flatten, leaves, mapped

@@ -12,8 +12,8 @@ from ..core.cotangent import accumulate, wrapped
 from ..core.custom_op import CustomOp
 from ..core.node import Node, where
 from ..core.tensor import Tensor, is_inexact, wrap
+from ..departures import Departure, followed, intended_in, may_leave
 from ..errors import NotDifferentiableError
-from ..lost_paths import Departure, followed, intended_in, may_leave
 from .context import UnknownOp, UnknownTangent, stand_in
 
 Message = tuple[str, str, str, str]

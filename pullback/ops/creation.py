@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays import SCALARS, adapters, is_array, library_of, namespace
+from ..arrays import adapters, is_array, library_of, namespace
 from ..arrays.batched import adapter_of
 from ..core.tensor import Tensor, raw, to_array
+from ..departures import departs
 from ..errors import ArgumentError
 from ..lost_paths import copied
 from .declaring import face_of, op
 from .dtypes import astype
-from .joining import stack
-from .operands import matrix_examples
+from .operands import holds_tensor, matrix_examples, stacked
 from .rounding import identity
 from .scattering import in_library_of, to_device
 from .shaping import broadcast_to
@@ -44,7 +44,10 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """
     array = to_array(data)
     adapter = adapters[array.__class__]
-    return copied(data, Tensor(adapter.asarray(array, dtype), requires_grad), "tensor()")
+    made = Tensor(adapter.asarray(array, dtype), requires_grad)
+    if isinstance(data, Tensor) and not requires_grad:
+        departs(data, "tensor()")
+    return copied(data, made, "tensor()")
 
 
 def asarray(
@@ -60,10 +63,10 @@ def asarray(
     >>> asarray([1, 2])
     Tensor([1, 2])
     """
-    if _has_tensor(obj):
+    if holds_tensor(obj):
         if copy is False:
             raise _no_sharing("a sequence")
-        obj = stack([p if isinstance(p, SCALARS) else asarray(p) for p in obj])
+        obj = stacked(obj)
         copy = None
     if like is not None:
         obj = in_library_of(obj, like)
@@ -80,13 +83,6 @@ def asarray(
             raise _no_sharing(f"dtype {obj.dtype}")
         return astype(obj, dtype)
     return identity(obj) if copy else obj
-
-
-def _has_tensor(obj: Any) -> bool:
-    """Whether a nested sequence contains a Tensor."""
-    return isinstance(obj, (list, tuple)) and any(
-        isinstance(part, Tensor) or _has_tensor(part) for part in obj
-    )
 
 
 def _no_sharing(got: str) -> ArgumentError:

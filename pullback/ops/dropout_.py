@@ -11,6 +11,7 @@ from ..errors import ArgumentError, DtypeError, ShapeError
 from ..kinds.symbols import whole
 from .arithmetic import multiply
 from .indexing import getitem
+from .operands import stacked
 from .shaping import reshape
 from .taking import take
 
@@ -40,6 +41,7 @@ def dropout(
         raise ArgumentError("argument `p` of `dropout`", "a probability in [0, 1]", f"{p}")
     if not training or p == 0:
         return x
+    x = stacked(x)
     data = raw(to_array(x))
     check_inexact(data, "`dropout`")
     from ..random import default_generator  # imported here: it loads NumPy's generators, slowly

@@ -26,6 +26,7 @@ from ..kinds.symbols import beside
 from ..kinds.vmaps import is_running
 from .declaring import face_of, op
 from .indices import choose, indexed, mask_of_each, plain, repeats, written
+from .operands import stacked
 
 __all__ = ["add_at", "assign_at", "getitem", "set_at"]
 
@@ -207,6 +208,7 @@ def set_at(x: Any, value: Any, /, index: Any) -> Any:
     >>> set_at(np.zeros(3), 5.0, 1)
     array([0., 5., 0.])
     """
+    x, value = stacked(x), stacked(value)
     _check_value(x, value, "set_at")
     if (mask := mask_of_each(index)) is not None:
         return choose(x, value, mask, "set_at")
@@ -295,6 +297,7 @@ def add_at(x: Any, value: Any, /, index: Any) -> Any:
     >>> add_at(np.zeros(3), np.array([1.0, 2.0, 3.0]), np.array([0, 2, 0]))
     array([4., 0., 2.])
     """
+    x, value = stacked(x), stacked(value)
     _check_value(x, value, "add_at")
     index = plain(index, keep=True)
     return _add_at(beside(x, index), value, index)
@@ -316,6 +319,7 @@ def assign_at(target: Tensor, index: Any, value: Any) -> None:
     >>> pb.autograd.grad(pb.sum(y), w)
     (Tensor(6.),)
     """
+    value = stacked(value)
     if target._assignable:  # a variable gets a new array; tapes do not record the assignment
         variable: Any = target
         variable.assign(set_at(target._data, raw(value), index))

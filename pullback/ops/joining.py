@@ -13,6 +13,7 @@ from ..errors import ArgumentError, ShapeError, SymbolError
 from ..kinds.shapes import axes_of, is_any, merged, shape_of
 from ..kinds.symbols import length_of, whole
 from .declaring import face_of, op
+from .operands import stacked
 from .shaping import broadcast_arrays, ravel, reshape
 
 __all__ = ["concat", "meshgrid", "pad", "split", "stack", "unstack"]
@@ -87,7 +88,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     >>> concat([np.array([1.0]), np.array([2.0, 3.0])])
     array([1., 2., 3.])
     """
-    parts = _parts(arrays, "concat")
+    parts = [stacked(a) for a in _parts(arrays, "concat")]
     if axis is None:
         parts, axis = [ravel(a) for a in parts], 0
     shapes = [tuple(to_array(a).shape) for a in parts]
@@ -147,7 +148,8 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
     array([[1., 3.],
            [2., 4.]])
     """
-    parts = [to_array(a) if isinstance(a, (list, tuple)) else a for a in _parts(arrays, "stack")]
+    parts = [stacked(a) for a in _parts(arrays, "stack")]
+    parts = [to_array(a) if isinstance(a, (list, tuple)) else a for a in parts]
     shapes = [tuple(getattr(a, "shape", ())) for a in parts]
     if len(set(shapes)) > 1:
         raise ShapeError("`stack`", "arrays of one shape", _listed(shapes))

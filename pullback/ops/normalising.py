@@ -12,6 +12,7 @@ from ..errors import ArgumentError, ShapeError
 from ..kinds.symbols import whole
 from .declaring import op
 from .exponential import sqrt
+from .operands import stacked
 from .shaping import hidden_axes, reshape
 from .statistics import mean
 from .taking import positive_axis
@@ -151,6 +152,7 @@ def batch_statistics(x: Any, *, axis: int = 1) -> tuple[Any, Any]:
     >>> batch_statistics(np.array([[1.0, 10.0], [3.0, 10.0]]))
     (array([ 2., 10.]), array([1., 0.]))
     """
+    x = stacked(x)
     data = raw(to_array(x))
     axis = positive_axis(axis, len(data.shape), "batch_statistics")
     others = _others(data, axis)

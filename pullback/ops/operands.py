@@ -1,14 +1,48 @@
-"""Validation of arguments before computing: arrays, matrices, integers, tolerances."""
+"""Arguments before computing: lists as arrays; validation of matrices, integers, tolerances."""
 
 from __future__ import annotations
 
 import operator
 from typing import Any
 
-from ..arrays import adapters
+from ..arrays import SCALARS, adapters
 from ..arrays.matrices import check_matrices
-from ..core.tensor import raw, to_array
+from ..core.above import provide
+from ..core.op import OPS
+from ..core.tensor import Tensor, raw, to_array
 from ..errors import ArgumentError, ArgumentTypeError, PositionError, ShapeError
+
+
+def holds_tensor(value: Any) -> bool:
+    """Whether a nested sequence holds a Tensor."""
+    return isinstance(value, (list, tuple)) and any(
+        isinstance(v, Tensor) or holds_tensor(v) for v in value
+    )
+
+
+def stacked(value: Any) -> Any:
+    """A nested sequence that holds Tensors as one Tensor, with their history; else as it is.
+
+    >>> import pullback as pb
+    >>> stacked([pb.tensor(1.0), 2.0])
+    Tensor([1., 2.])
+    """
+    if not holds_tensor(value):
+        return value
+    return OPS["stack"]([v if isinstance(v, SCALARS) else stacked(v) for v in value])
+
+
+@provide
+def unlisted(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments of an operation, with arrays for the lists among them, or Tensors, which they hold.
+
+    The arrays are of the library of an array beside them.
+    """
+    like = next((a for a in map(raw, args) if hasattr(a, "dtype")), None)
+    return tuple([
+        stacked(a) if holds_tensor(a) else to_array(a, like) if isinstance(a, (list, tuple)) else a
+        for a in args
+    ])
 
 
 def array_of(x: Any) -> Any:
@@ -26,6 +60,7 @@ def arrays_of(*operands: Any) -> list[Any]:
     >>> arrays_of(2, [1.0, 2.0])
     [array(2), array([1., 2.])]
     """
+    operands = tuple([stacked(x) for x in operands])
     like = next((raw(x) for x in operands if hasattr(x, "shape")), None)
     adapter = adapters[float if like is None else like.__class__]
     found = [x if hasattr(x, "shape") else to_array(x, like) for x in operands]

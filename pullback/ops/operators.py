@@ -19,8 +19,8 @@ from ..core.inplace import check_writable, write_over
 from ..core.node import FREED, Node, number
 from ..core.op import OPS
 from ..core.tensor import Tensor, is_inexact, raw
+from ..departures import left
 from ..errors import ArgumentError, DtypeError, ShapeError
-from ..lost_paths import left
 from .indexing import assign_at, getitem
 
 _STRAIGHT = {

@@ -8,6 +8,7 @@ from ..arrays import adapters
 from ..arrays.batched import bare
 from ..core.tensor import Tensor, raw, to_array
 from .declaring import face_of, op
+from .operands import stacked
 
 __all__: list[str] = []
 
@@ -55,6 +56,7 @@ def in_library_of(x: Any, like: Any) -> Any:
     Memory is shared if both libraries use the same device; a Tensor stays tracked.
     """
     there = _place_of(like)
+    x = stacked(x)
     if isinstance(x, Tensor):
         here = _place_of(x)
         if adapters[here[0]] is adapters[there[0]] and str(here[1]) == str(there[1]):

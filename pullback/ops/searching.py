@@ -21,6 +21,7 @@ from ..kinds.symbols import whole
 from .creation import zeros_like
 from .declaring import face_of, op
 from .indexing import getitem, scatter
+from .operands import stacked
 from .selecting import minimum, where
 from .shaping import reshape
 from .taking import along, positive_axis, take, take_along_axis
@@ -232,6 +233,7 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
     >>> nonzero(np.array([0.0, 3.0, 4.0]))
     (array([1, 2]),)
     """
+    x = stacked(x)
     data = _alone(x, "nonzero")
     if not getattr(data, "shape", ()):
         raise ShapeError("`nonzero`", "at least one axis", "a number", "use pullback.reshape(x, 1)")
@@ -315,6 +317,7 @@ def unique_all(x: Any, /) -> UniqueAll:
     >>> unique_all(np.array([2.0, 1.0, 2.0])).counts
     array([1, 2])
     """
+    x = stacked(x)
     data = _alone(x, "unique_all")
     found = namespace(data).unique_all(data)
     values = found.values

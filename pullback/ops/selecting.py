@@ -13,6 +13,7 @@ from typing import Any
 from ..arrays import namespace
 from ..core.tensor import is_inexact, raw, to_array
 from .declaring import face_of, op
+from .operands import stacked
 
 __all__ = ["clip", "maximum", "minimum", "where"]
 
@@ -110,6 +111,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     array([-1. ,  0.5,  1. ])
     """
     if min is None or max is None:
+        x = stacked(x)
         lowest, highest = _range(raw(to_array(x)))
         min, max = lowest if min is None else min, highest if max is None else max
     return _clip(x, min, max)

@@ -16,6 +16,7 @@ from ..errors import ArgumentError, ShapeError
 from ..kinds.shapes import axes_of, broadcast, is_any, requested, shape_of, size_of
 from ..kinds.symbols import whole
 from .declaring import op
+from .operands import stacked
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "expand_dims", "flip",
@@ -303,6 +304,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     >>> [a.shape for a in broadcast_arrays(np.ones(3), np.ones((2, 1)))]
     [(2, 3), (2, 3)]
     """
+    arrays = tuple([stacked(a) for a in arrays])
     data = [to_array(a) for a in arrays]
     shape = broadcast([shape_of(a) for a in data], "broadcast_arrays")
     if (cls := next((a._out for a in arrays if isinstance(a, Tensor)), None)) is not None:

@@ -13,6 +13,7 @@ from ..errors import BatchedValueError, ShapeError
 from ..kinds.shapes import axes_of, changed, size_of
 from ..kinds.symbols import whole
 from .declaring import face_of, op
+from .operands import stacked
 from .shaping import flat_examples, ravel, reshape, with_rank
 from .taking import take
 
@@ -110,6 +111,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
     >>> repeat(np.array([1.0, 2.0]), np.array([0, 3]))
     array([2., 2., 2.])
     """
+    x = stacked(x)
     data = to_array(x)
     if axis is not None:
         (axis,) = axes_of(axis, len(data.shape), "repeat")

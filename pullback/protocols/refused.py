@@ -53,9 +53,9 @@ WRITES = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis",
 """Functions that write into their first argument, which must not be a Tensor."""
 
 MAKES = frozenset({
-    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "empty",
-    "eye", "frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "full", "genfromtxt",
-    "identity", "loadtxt", "ones", "require", "tri", "zeros",
+    "arange", "ascontiguousarray", "asfortranarray", "empty", "eye", "frombuffer", "fromfile",
+    "fromfunction", "fromiter", "fromstring", "genfromtxt", "identity", "loadtxt", "ones",
+    "require", "tri", "zeros",
 })
 """Functions that come here only through `like=x`: their result becomes a Tensor."""
 

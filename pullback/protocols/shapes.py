@@ -390,6 +390,34 @@ def copy_of(a: Any, order: str = "K", subok: bool = False) -> Any:
     return pb.identity(a)
 
 
+@rule("array")
+def array_like(object: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0) -> Any:
+    """A new Tensor of nested sequences, which may hold Tensors: `numpy.array(…, like=t)`."""
+    made = asarray_like(object, dtype)
+    missing = ndmin - len(made.shape)
+    made = pb.reshape(made, (1,) * missing + tuple(made.shape)) if missing > 0 else made
+    return pb.identity(made) if copy and made is object else made
+
+
+@rule("asarray", "asanyarray")
+def asarray_like(a: Any, dtype: Any = None) -> Any:
+    """A Tensor of nested sequences, which may hold Tensors: `numpy.asarray(…, like=t)`."""
+    return cast_if_it_fits("asarray", pb.asarray(a), dtype, _casting(a))
+
+
+def _casting(value: Any) -> str:
+    """NumPy casts as it is told to; a float with a history cannot become an integer."""
+    tracked = any(is_followed(t) for t in tensors_in(value))
+    return "same_kind" if tracked else "unsafe"
+
+
+@rule("full")
+def full_of(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """A Tensor filled with one value, which receives a gradient: `numpy.full(…, like=t)`."""
+    filled = pb.broadcast_to(pb.asarray(fill_value), entries(shape))
+    return cast_if_it_fits("full", filled, dtype, _casting(fill_value))
+
+
 @rule("astype")
 def astype_of(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
     """x converted to a dtype."""

@@ -15,8 +15,8 @@ from typing import Any
 
 from ..arrays import adapters, is_array
 from ..core.tensor import Tensor, raw, wrap
+from ..departures import left
 from ..errors import ArgumentTypeError
-from ..lost_paths import left
 from .leaving import is_followed, tensors_in
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

@@ -24,8 +24,8 @@ from ..core.node import FREED, Leaf, Node, where
 from ..core.record import attach, freed
 from ..core.reverse import pull, reached_ends
 from ..core.tensor import Tensor, raw, wrap
+from ..departures import warn_of_lost
 from ..errors import CaptureError, InplaceError
-from ..lost_paths import warn_of_lost
 from ..ops.linalg import solve
 from ..transforms.mapping import vmap
 from ..transforms.trace import END, Trace

@@ -18,6 +18,7 @@ from ..core.node import FREED, Leaf, Node, number, where
 from ..core.record import attach, freed
 from ..core.reverse import pull, reached, reached_ends
 from ..core.tensor import Tensor, raw, wrap
+from ..departures import Within, WithinTangents, followed
 from ..errors import ArgumentError, CaptureError, InplaceError
 from ..passes.accumulator import Accumulator, fresh
 from ..rng_replay import Draws
@@ -112,6 +113,7 @@ class _Call(CustomOp):
         ]
         self.parents = [nodes[i] for i in self.tracked]
         self.captured: list[Node] = []
+        self.told = False  # of values that leave the library
         self.operations: WeakSet[Any] = WeakSet()
 
     def first(self) -> tuple[list[Any], Any]:
@@ -122,19 +124,25 @@ class _Call(CustomOp):
         """
         seen = list(self.flat)
         guard = Captured()
-        for i in self.tracked:
-            data = seen[i]._data
-            known = seen[i]._node.level <= self.level
-            seen[i] = wrap(seen[i]._out, data, Leaf(data, _state.REQUIRED) if known else None)
+        ends: dict[Node, Node] = {}
+        since = number()
+        for i, parent in zip(self.tracked, self.parents, strict=True):
+            data, leaf = seen[i]._data, None
+            if parent is not None and parent.level <= self.level:
+                leaf = Leaf(data, _state.REQUIRED)
+                ends[leaf] = parent
+            seen[i] = wrap(seen[i]._out, data, leaf)
+        within = Within(ends, since)
         before = _state.change(
             closed=guard, accumulators=(), packing=None, keep_values=False
         )
         try:
+            followed.set((within,))
             with self.draws.record():
                 out = self._run(seen)
         finally:
             _state.restore(before)
-        self.captured = list(guard.nodes)
+        self.captured, self.told = list(guard.nodes), within.told
         flat, rebuild = flatten(out)
         outs = [as_output(v, f"checkpoint of `{self.name}`") for v in flat]
         roots = {o._node: None for o in outs if o._node is not None}
@@ -205,6 +213,7 @@ class _Call(CustomOp):
             keep_values=overrides is not None,
         )
         inside.set(self.inside)
+        followed.set(())  # the first run told of them
         if not record:
             _state.change(accumulators=())
         try:
@@ -254,8 +263,11 @@ class _Call(CustomOp):
         for p, t in zip(self.captured, ts[len(self.tracked) :], strict=True):
             if t is not None:
                 sweep.tangents[p] = t
+        parents = (*self.parents, *self.captured)
+        sources = [p for p, t in zip(parents, ts, strict=True) if p is not None and t is not None]
         before = sweep.activate()
         try:
+            followed.set(() if self.told else (WithinTangents(sweep.tangents, sources),))
             with self.draws.replay():
                 outs = [as_output(v, self.name) for v in leaves(self._run(seen))]
             return [sweep.tangent(o) for o in outs]

@@ -14,8 +14,8 @@ from ..core.forward import into, push
 from ..core.node import number
 from ..core.op import OPS
 from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
+from ..departures import Refusing, begins, follow, followed, warn_of_lost
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
-from ..lost_paths import Refusing, begins, follow, followed, warn_of_lost
 from ..passes.accumulator import Accumulator, untracked
 from ..trees import WithoutNone, flatten
 from .mapping import vmap

@@ -13,6 +13,7 @@ from ..core.cotangent import conjugated, is_complex, wrapped
 from ..core.node import Node, number
 from ..core.reverse import pull, reached_ends, reads_more
 from ..core.tensor import Tensor, is_inexact, raw, wrap
+from ..departures import Refusing, begins, followed, warn_of_lost
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -21,7 +22,6 @@ from ..errors import (
     PositionError,
     ShapeError,
 )
-from ..lost_paths import Refusing, begins, followed, warn_of_lost
 from ..passes.accumulator import fresh, released
 from ..passes.ends import notify_gradient, settled, start
 from ..trees import Rebuild, WithoutNone, flatten, leaves, mapped

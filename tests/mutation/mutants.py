@@ -22,8 +22,8 @@ CORE = [
     "core/versions.py", "core/multi_output.py", "core/state.py", "core/op.py", "core/node.py",
     "captures.py", "passes/hooks.py", "passes/ends.py", "core/observe.py", "kinds/vmaps.py",
     "core/custom_op.py", "ops/declaring.py", "custom/recompute.py", "kinds/batching.py",
-    "transposition.py",
-    "lost_paths.py", "custom/override.py", "custom/rule.py", "tape.py", "recording.py",
+    "transposition.py", "departures.py", "lost_paths.py", "custom/override.py", "custom/rule.py",
+    "tape.py", "recording.py",
 ]
 """Pull, push, recording, in-place writes and the matching of overrides."""
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.fft
+import scipy.integrate
 import scipy.interpolate
 import scipy.linalg
 import scipy.sparse
@@ -123,6 +125,49 @@ def test_leaving_in_a_transformation_is_an_error_with_the_line(way: str) -> None
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_leaving_in_a_checkpoint_is_the_same_error(way: str) -> None:
+    before = state()
+    exits = {**EXITS, "into an array": into_an_array}
+    for name, leave in exits.items():
+        part = beside(leave)
+        for f in (
+            pb.checkpoint(part),
+            lambda x, part=part: pb.checkpoint(lambda: part(x))(),
+            lambda x, part=part: pb.sin(pb.checkpoint(lambda y: pb.checkpoint(part)(y * x))(x)),
+        ):
+            with pytest.raises((LostGradientError, ValueError, TypeError)) as caught:
+                WAYS[way](f)
+            text = errors_of(caught.value)
+            assert "LostGradientError" in text, name
+            assert "test_departures.py" in text, name
+            assert state() == before
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_looking_in_a_checkpoint_changes_nothing(way: str) -> None:
+    wanted = WAYS[way](lambda x: pb.sum(x * x))
+    for name, look in LOOKS.items():
+        f = pb.checkpoint(lambda x, look=look: (look(x), pb.sum(x * x))[1])
+        for g, w in zip(pb.trees.leaves(WAYS[way](f)), pb.trees.leaves(wanted), strict=True):
+            np.testing.assert_array_equal(np.asarray(g), np.asarray(w), err_msg=name)
+
+
+@pytest.mark.parametrize("way", RECORDED)
+def test_leaving_in_a_checkpoint_is_told_once(way: str) -> None:
+    for name, leave in EXITS.items():
+        f = pb.checkpoint(beside(leave))
+        with pb.debug(departures="error"), pytest.raises(LostGradientError) as caught:
+            RECORDED[way](f)
+        assert "test_departures.py" in str(caught.value), name
+        with pb.debug(departures="warn"), warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", LostGradientWarning)
+            RECORDED[way](f)
+            once = len(warned)
+            RECORDED[way](beside(leave))
+        assert once == len(warned) - once > 0, name
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_looking_changes_nothing(way: str) -> None:
     wanted = WAYS[way](lambda x: pb.sum(x * x))
     for name, look in LOOKS.items():
@@ -200,3 +245,36 @@ def test_what_does_not_come_from_the_arguments_may_leave() -> None:
 def test_an_unknown_setting_is_an_error() -> None:
     with pytest.raises(pb.errors.ArgumentError, match="departures"), pb.debug(departures="raise"):
         pass
+
+
+INSTEAD: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "logsumexp": ("pullback.special.logsumexp", scipy.special.logsumexp),
+    "softmax": ("pullback.special.softmax", scipy.special.softmax),
+    "expm": ("pullback.linalg.expm", lambda x: scipy.linalg.expm(pb.reshape(x[:1], (1, 1)))),
+    "det": ("pullback.linalg.det", lambda x: scipy.linalg.det(pb.reshape(x[:1], (1, 1)))),
+    "fft": ("pullback.fft.fft", lambda x: abs(scipy.fft.fft(x))),
+    "solve_ivp": (
+        "pullback.odeint", lambda x: scipy.integrate.solve_ivp(lambda t, y: -y, (0, 1), x).y,
+    ),
+    "sum": ("pass numpy.sum one tensor (pullback.stack", lambda x: np.sum([x[0], x[1]])),
+    "norm": ("pass numpy.linalg.norm one tensor", lambda x: np.linalg.norm([x[0], x[1]])),
+    "array": ("pullback.stack for an array of tensors", lambda x: np.array([x[0], x[1]])),
+    "float": ("leave out float(): a tensor", lambda x: float(np.linalg.norm(x)) * x),
+    "tensor": ("use pullback.asarray, which keeps derivatives", pb.tensor),
+    "tensor of a list": ("use pullback.asarray", lambda x: pb.tensor([x[0], x[1]])),
+    "Tensor of a list": ("use pullback.asarray", lambda x: pb.Tensor([x[0], x[1]])),
+}
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_the_error_names_what_to_use(name: str) -> None:
+    instead, leave = INSTEAD[name]
+    with pytest.raises(LostGradientError) as caught:
+        pb.grad(beside(leave))(X)
+    assert instead in caught.value.fix
+    assert "test_departures.py" in caught.value.got
+    calls = {"solve_ivp": lambda x: pb.odeint(lambda y, t: -y, x, np.array([0.0, 1.0]))}
+    if instead.startswith("pullback.") and name in ("logsumexp", "softmax"):
+        calls[name] = getattr(pb.special, name)
+    if name in calls:  # and that works
+        assert np.isfinite(pb.grad(lambda x: pb.sum(calls[name](x)))(X).numpy()).all()

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...core.state import setting
+from ...departures import Refusing, followed
 from ...errors import ArgumentError
-from ...lost_paths import Refusing, followed
 from .guards import guarding
 from .journal import keeping
 

@@ -14,8 +14,8 @@ import pullback as pb
 from pullback import tf
 from pullback import torch as door
 from pullback.arrays import dressed
+from pullback.departures import follow, unfollow
 from pullback.errors import AnomalyError, ArgumentError
-from pullback.lost_paths import follow, unfollow
 from pullback.tools.monitor import monitor
 from pullback.tools.monitor.curves import LIMIT, Curve
 
