@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special as sp
@@ -212,6 +213,19 @@ def test_betainc_in_a_and_b_against_many_digits() -> None:
     got = slopes(s.betainc, a, b, x, g=1.0)
     np.testing.assert_allclose(got[0], by_a, rtol=5e-12)
     np.testing.assert_allclose(got[1], by_b, rtol=5e-12)
+
+
+def test_the_slopes_of_betaln_against_many_digits() -> None:
+    for a in (0.3, 29.9, 30.1, 2e3, 1e8, 1e30, 1e200):
+        for b in (0.4, 25.0, 4e4, 1e30, 1e250, -0.3):
+            if a + b <= 0:
+                continue
+            with mpmath.workdps(400):
+                right = float(mpmath.digamma(a) - mpmath.digamma(mpmath.mpf(a) + b))
+            found = pb.grad(lambda a, b=b: pb.special.betaln(a, b))(a)
+            np.testing.assert_allclose(found.numpy(), right, rtol=1e-12)
+            found = pb.grad(lambda a, b=b: pb.special.betaln(b, a))(a)
+            np.testing.assert_allclose(found.numpy(), right, rtol=1e-12)
 
 
 def test_outside_the_domain_derivatives_in_parameters_are_nan() -> None:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from ..errors import NotDifferentiableError
 from .comparing import isfinite, isinf
 from .declaring import face_of, op
+from .exponential import log1p
 from .selecting import where
 
 __all__ = ["beta", "betaln", "digamma", "gamma", "gammaln", "polygamma", "zeta"]
@@ -174,5 +175,27 @@ def _share(out: Any, descent: Any) -> Any:
 
 def _descent(a: Any, b: Any) -> Any:
     """ψ(a) - ψ(a + b), without ∞ - ∞: 0 for infinite a, and -∞ at a = 0, where b is 0 too."""
-    far, start, end = isinf(a), digamma(a), digamma(a + b)
-    return where(far, 0, start) - where(far | isinf(start), 0, end)
+    c = a + b
+    large = (a >= _LARGE) & (c >= _LARGE) & isfinite(a) & isfinite(b)
+    far, start, end = isinf(a), digamma(where(large, 1, a)), digamma(where(large, 1, c))
+    near = where(far, 0, start) - where(far | isinf(start), 0, end)
+    return where(large, _descent_of_large(where(large, a, _LARGE), where(large, b, 0)), near)
+
+
+_LARGE = 30.0
+
+
+def _descent_of_large(a: Any, b: Any) -> Any:
+    """ψ(a) - ψ(a + b) of large a and a + b, by ψ(x) = ln x - 1/2x - Σ B₂ₖ / 2k x²ᵏ, term by term.
+
+    The difference of the two functions would cancel. Source: Abramowitz and Stegun, 6.3.18.
+    """
+    u, q = b / a, 1 / a
+    p = 1 / (1 + u)
+    r, p2, q2 = u * p, p * p, q * q  # 1/aᵏ - 1/(a + b)ᵏ = (1 - pᵏ) / aᵏ, and 1 - p = r
+    p4, even = p2 * p2, r * (1 + p) * q2
+    series = even * (
+        -1 / 12 + q2 * ((1 + p2) / 120 - q2 * (1 + p2 + p4) / 252)
+        + q2 * q2 * q2 * (1 + p2) * (1 + p4) / 240
+    )
+    return series - r * q / 2 - log1p(u)

@@ -71,7 +71,7 @@ def triangular_solve(a: Any, b: Any, *, lower: bool, unit_diagonal: bool) -> Any
 
 
 def adjugate(x: Any) -> Any:
-    """The adjugates: det(x) · x⁻¹, which is faster, if x is regular; NaN for NaN.
+    """The adjugates: det(x) · x⁻¹, which is faster, if x is regular.
 
     Both factors come from the same elimination, so their errors cancel even if x is nearly
     singular.
@@ -83,10 +83,8 @@ def adjugate(x: Any) -> Any:
         condition = numpy.linalg.norm(x, axis=(-2, -1)) * numpy.linalg.norm(back, axis=(-2, -1))
         usable &= condition < 1 / numpy.finfo(factor.dtype).eps
         out = numpy.asarray(factor[..., None, None] * back, factor.dtype)
-    if not usable.all():
-        rest = ~usable & numpy.isfinite(x).all(axis=(-2, -1))
-        out[~usable] = numpy.nan
-        out[rest] = adjugates.adjugate(NAMESPACE, x[rest])
+        if not usable.all():
+            out[~usable] = adjugates.adjugate(NAMESPACE, x[~usable])
     return out
 
 

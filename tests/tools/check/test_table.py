@@ -10,19 +10,15 @@ from tests.table import Row, all_rows
 ROWS = [row for row in all_rows() if row.differentiable]
 _INFINITE = "matrices with an infinite entry: singular values do not exist, gradients are NaN"
 _FITTED = "an attribute says the shape, which other lengths do not fit; it is not looked at"
-_FAR = "its gradient cancels, or overflows, at numbers of 1e30 and above"
 REASONS: dict[str, dict[str, str]] = {
-    "adjugate_along": {"edges": _INFINITE},
     "convolution_weight_adjoint": {"lengths": _FITTED},
-    "lattice": {"lengths": _FITTED},
     "max_pool_scatter": {"lengths": _FITTED},
     "sum_pool_adjoint": {"lengths": _FITTED},
-    "betaln": {"edges": _FAR},
-    "det": {"edges": _FAR},
+    "det[singular]": {"edges": "a minor that is 0 is 7e-33 beside an infinite entry: rounding"},
     "expm": {"edges": _INFINITE},
     "show_axis": {"dtypes": "a gradient with a hidden axis, which is inside vmap only"},
 }
-"""Operation -> the laws that do not hold of it, and why."""
+"""Operation or row -> the laws that do not hold of it, and why."""
 
 
 @pytest.mark.full
@@ -30,10 +26,10 @@ REASONS: dict[str, dict[str, str]] = {
 def test_an_operation_passes(row: Row) -> None:
     report = check(
         row.call, *row.draw(), order=2 if row.second else 1, rtol=1e-7,
-        skip=REASONS.get(row.name, {}), name=row.id,
+        skip={**REASONS.get(row.name, {}), **REASONS.get(row.id, {})}, name=row.id,
     )
     assert report, str(report)
 
 
 def test_reasons_are_of_operations_that_are_there() -> None:
-    assert set(REASONS) <= {row.name for row in ROWS}
+    assert set(REASONS) <= {name for row in ROWS for name in (row.name, row.id)}
