@@ -17,6 +17,8 @@ from .operation import Operation
 from .program import Program, plain
 
 _default: Scoped[Any] = Scoped("session", None)
+fetching: Scoped[tuple[Callable[..., None], ...]] = Scoped("fetching", ())
+"""Functions that are called with what every run fetches: symbols and operations, and values."""
 
 
 def get_default_session() -> Any:
@@ -102,6 +104,8 @@ class Session:
         program = self._program(elements, feeds)
         answers = run_program("Session.run", program, values, self.store)
         made = [plain(a) for a in answers]
+        for heard in fetching.get():
+            heard(elements, made)
         return rebuild(made)
 
     def make_callable(

@@ -41,6 +41,7 @@ CAUSES: Final[dict[str, str]] = {
     "overflow": "a number too large for its dtype",
     "not finite": "the source, the cotangent or a constant was already NaN or infinite",
     # nothing wrong
+    "unknown": "in a graph: the path is connected, and the values are known when the graph runs",
     "fine": "the gradient is finite and not zero",
 }
 """cause -> its meaning."""

@@ -89,8 +89,8 @@ def _one(y: Any, x: Any, tape: Any, cotangent: Any) -> Explanation:
     if node is None or not heard or not is_reached(roots, spans, node):
         return of_none(targets, x, roots, tape)
     if any(holds_symbols(raw(t)) for t, _ in roots.values()):
-        return Explanation("fine", "fine", "The path is connected; inside a graph, the value of "
-                           "the gradient is known only when the graph runs.")
+        return Explanation("unknown", "unknown", "The path is connected; inside a graph, the value "
+                           "of the gradient is known only when the graph runs.")
     return of_numbers(roots, x, node, spans)
 
 

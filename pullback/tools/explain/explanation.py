@@ -37,7 +37,7 @@ def _shown(path: tuple[Place, ...]) -> list[str]:
 class Explanation:
     """The cause of a missing, zero or non-finite gradient.
 
-    gradient         "None", "zero", "nan", "inf" or "fine"
+    gradient         "None", "zero", "nan", "inf", "fine", or "unknown" inside a graph
     cause            a key of `CAUSES`
     operation, file, line   where it happened; empty and 0 if not known
     text             the cause in sentences

@@ -22,7 +22,7 @@ from ..debug.journal import Event, latest
 from .causes import CURES
 from .explanation import Explanation, Place
 from .origins import Forward, Origin, as_numpy, bad_event, bad_values, is_finite, is_written
-from .severed import HINT, STEPS, line_from
+from .severed import HINT, STEPS, beside, line_from
 
 DEAD = {"relu", "relu6", "maximum", "minimum", "leaky_relu", "hard_tanh", "hard_sigmoid", "max"}
 FLAT = {"sign", "round", "floor", "ceil", "trunc", "floor_divide", "heaviside"}
@@ -102,7 +102,7 @@ def _of_order(order: Sequence[Node], roots: Mapping[Node, Any], node: Node) -> E
     norm = float(numpy.sqrt((abs(values.astype(numpy.complex128)) ** 2).sum()))
     text = f"The gradient is finite and not zero: norm {norm:.6g} over {values.size} entries."
     if all(is_finite(t._data) for t, _ in roots.values()):
-        return Explanation("fine", "fine", text)
+        return Explanation("fine", "fine", text + beside(node, max(n.seq for n in roots)))
     found = _first_forward(roots, "fine", Forward(order), steps) or Explanation(
         "fine", "not finite", "", fix=CURES["not finite"])
     found.text = f"The target is not finite, although the gradient is. {found.text}".rstrip()
@@ -213,7 +213,7 @@ def _zero(steps: list[Step], roots: Mapping[Node, Any], forward: Forward) -> Exp
             if made is not None and made.proved and made.word == "inf":
                 return _at_node("zero", _forward_cause(*made[:2]), made.node, _overflow_text(
                     made, f"at infinity `{step.node.name()}` passes on zeros"), steps)
-            cause = _why_zero(step.node)
+            cause = "cancelled" if _is_constant(step) else _why_zero(step.node)
             other = [p for p in step.node.parents if p is not None and p.op.name in DEAD]
             if cause == "zero factor" and other:
                 return _at_node("zero", "dead", other[0], f"`{step.node.name()}` multiplied by the "
@@ -229,6 +229,13 @@ def _is_last(step: Step) -> bool:
     g, given = as_numpy(step.g), [as_numpy(r) for r in step.given.values()]
     return (g.any() or not g.size) and any(r.size for r in given) and not any(
         r.any() for r in given)
+
+
+def _is_constant(step: Step) -> bool:
+    """Whether a softmax got equal cotangents: its results add up to 1, whatever its argument is."""
+    g = as_numpy(step.g)
+    axis = step.node.attrs.get("axis") if step.node.name() == "softmax" else None
+    return axis is not None and bool(numpy.all(g == numpy.take(g, [0], axis=axis)))
 
 
 def _why_zero(node: Node) -> str:
@@ -261,7 +268,9 @@ def _zero_text(step: Step, cause: str) -> str:
         "masked": f"`{name}` did not select the entries that depend on the source.",
         "overwritten": f"`{name}` overwrote all entries that the target depends on.",
         "zero factor": f"`{name}` multiplied by zeros.",
-        "cancelled": f"The gradients that `{name}` passes to the same argument add up to zero.",
+        "cancelled": "All results of `softmax` get the same cotangent, and their sum is constant."
+        if name == "softmax" else
+        f"The gradients that `{name}` passes to the same argument add up to zero.",
         "norm(0)": f"`{name}` is at zero, where its derivative is defined as zero.",
         "rule": f"The custom gradient of `{name}` returned zeros.",
         "inside": _INSIDE.format(name),
@@ -286,6 +295,7 @@ def _not_finite(
         for parent, r in step.given.items():
             if not is_finite(r):
                 found = _first_bad(steps, i, parent, r, word, finite)
+                found.text += _also(steps[i + 1 :])
                 made = forward.origin(bad_values(step.node, forward))
                 if found.cause == "where" or made is None or not made.proved:
                     return found
@@ -317,13 +327,15 @@ def _first_bad(
         given = [] if forward else _arguments(node)
         zero = AT_ZERO.get(name) if name not in POWERS or _has_zero_base(node) else None
         inside = not isinstance(node.op, Op) and not is_written(node)
-        cause = "not finite" if given else zero or ("inside" if inside else (
+        written = "rule" if is_written(node) else ""
+        cause = "not finite" if given else written or zero or ("inside" if inside else (
+            "domain" if name in POWERS and _has_negative_base(node) else
             "0*inf" if numpy.isnan(values[index]) else "overflow"))
     text = (
         f"`{name}` is the first to pass on a value that is not finite: {values[index]} for "
         f"argument `{argument}`, entry {list(index)}{_forward_values(node, index, values.shape)}, "
         f"for the cotangent {g[index] if g.shape == values.shape else 'it got'}. "
-        + ("The forward pass was finite." if forward else "The forward pass was not finite.")
+        + ("The target is finite." if forward else "The target is not finite.")
     )
     if cause == "where":
         text += " That entry was not selected: its cotangent is zero, and 0 * inf is NaN."
@@ -334,6 +346,21 @@ def _has_zero_base(node: Any) -> bool:
     """Whether the base of a power has a zero, if the base was saved."""
     base = node.saved[0] if node is not None and node.saved.__class__ is tuple else None
     return is_array(base) and not as_numpy(base).all()
+
+
+def _has_negative_base(node: Any) -> bool:
+    """Whether the base of a power has a negative real number, if the base was saved."""
+    base = node.saved[0] if node is not None and node.saved.__class__ is tuple else None
+    return is_array(base) and bool((as_numpy(base).real < 0).any())
+
+
+def _also(steps: Sequence[Step]) -> str:
+    """What to say of the steps that turned finite cotangents into others, beside the first."""
+    names = dict.fromkeys(
+        f"`{s.node.name()}`" for s in steps
+        if is_finite(s.g) and not all(map(is_finite, s.given.values()))
+    )
+    return f" On other paths, so do: {', '.join(names)}." if names else ""
 
 
 def _arguments(node: Node) -> list[Any]:

@@ -23,6 +23,7 @@ from ...core.node import Leaf, number
 from ...core.observe import Calls, observing
 from ...core.state import REQUIRED, setting
 from ...core.tensor import Tensor, raw
+from ...graphs.session import fetching
 from ...lost_paths import forget
 from ...nn.module import Module
 from ...optim.base import Optimizer
@@ -98,6 +99,26 @@ def _old_parameter(x: Any, objects: Sequence[Any]) -> Explanation:
     )
 
 
+_UNKNOWN = Explanation(
+    "unknown", "unknown", "The path is connected; Session.run did not fetch the gradient, so its "
+    "values are not known here.", fix="session.run(gradients, feed_dict)   # fetch it, too",
+)
+
+
+def _wrong_in(value: Any) -> Explanation | None:
+    """Explains a gradient that a run of a graph fetched; None if it is finite and not zero."""
+    value = numpy.asarray(value)
+    bad = int((~numpy.isfinite(value)).sum())
+    if not bad and value.any():
+        return None
+    word = "nan" if numpy.isnan(value).any() else "inf" if bad else "zero"
+    shown = f"{bad} of {value.size} entries are NaN or infinite" if bad else "all entries are zero"
+    return Explanation(
+        word, "inside", f"Session.run computed it: {shown}. A graph keeps no values on the way.",
+        fix="explain(f, *values)   # the same computation as a Python function",
+    )
+
+
 class ScriptListener:
     """Listens to a script and explains each gradient once per line that computes it."""
 
@@ -108,6 +129,17 @@ class ScriptListener:
         self._reached: set[int] = set()
         self._suspects: list[tuple[int, Asked]] = []
         self._since = number()
+        self._fetched: set[int] = set()
+        self._pending: dict[int, tuple[Any, Asked]] = {}  # gradients in graphs, which have not run
+
+    def fetched(self, elements: Sequence[Any], values: Sequence[Any]) -> None:
+        """Called for every run of a graph, with what it fetched."""
+        for element, value in zip(elements, values, strict=True):
+            _, asked = self._pending.get(id(element), (None, None))
+            if asked is not None:
+                self._fetched.add(id(element))
+                if (wrong := _wrong_in(value)) is not None:
+                    self._add(asked._replace(explanation=wrong))
 
     def __call__(
         self, how: str, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any],
@@ -120,6 +152,9 @@ class ScriptListener:
         for i, (source, result) in enumerate(zip(sources, results, strict=True)):
             if isinstance(source._node, Leaf):
                 self._reached.add(source._node.born)
+            if isinstance(result, Tensor) and result._data.__class__ is Symbol:
+                self._pending[id(result._data)] = (
+                    result._data, Asked(_asked_for(how, source), file, line, _UNKNOWN))
             if result is None or (isinstance(result, Tensor) and not _is_ordinary(result)):
                 self._explain((file, line, i), _asked_for(how, source),
                               lambda s=source: explain(targets, s, tape=tape))
@@ -133,7 +168,7 @@ class ScriptListener:
         if key in self._seen:
             return
         explanation = ask()
-        if explanation.cause == "fine":
+        if explanation.cause in ("fine", "unknown"):
             return
         self._seen.add(key)
         self._add(Asked(how, key[0], key[1], explanation))
@@ -209,6 +244,9 @@ class ScriptListener:
         for born, asked in self._suspects:
             if born not in self._reached:
                 self._add(asked)
+        for key, (_, asked) in [] if self.found else self._pending.items():
+            if key not in self._fetched:
+                self._add(asked)
         return self.found
 
 
@@ -223,7 +261,9 @@ def explain_script(path: str, args: Sequence[str] = ()) -> tuple[list[Asked], Ba
     sys.path.insert(0, str(Path(path).resolve().parent))
     forget()
     try:
-        with setting(lines=True), keeping(), observing(Calls(gradient=listener)):
+        with setting(lines=True), keeping(), observing(
+            Calls(gradient=listener)
+        ), fetching.held((listener.fetched,)):
             runpy.run_path(path, run_name="__main__")
     except (Exception, SystemExit) as error:
         ended = None if isinstance(error, SystemExit) and not error.code else error

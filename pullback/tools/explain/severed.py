@@ -158,6 +158,20 @@ def _guess(fitting: Sequence[Lost], sure: bool | None, flow: Flow | None) -> str
     return f" This is a guess: the cut nearest the target{also}.{hint}"
 
 
+def beside(node: Node, last: float) -> str:
+    """The sentence that lists other values of a source, which left its history before the target.
+
+    ""  if there are none
+    """
+    cuts = [c for c in losses() if c.number < last and is_from(c, node, None)]
+    sites = list(dict.fromkeys(map(_site, reversed(cuts))))
+    if not sites:
+        return ""
+    more = f" and {len(sites) - 3} more" if len(sites) > 3 else ""
+    return (f" Values that came from the source also left its history, by {', '.join(sites[:3])}"
+            f"{more}: what was computed from them has no part in this gradient.")
+
+
 def _site(cut: Lost) -> str:
     return f"`{cut.operation}` at {cut.file}:{cut.line}"
 

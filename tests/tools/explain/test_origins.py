@@ -77,6 +77,60 @@ def test_a_target_that_is_not_finite_is_stated_also_if_the_gradient_is() -> None
     assert "The target is not finite" in found.text
 
 
+def of_nan() -> Explanation:
+    f = pb.custom_gradient(lambda a: (a * 1.0, lambda g: g * float("nan")))
+    return of(lambda x: pb.sin(f(x)), 1.0, 2.0)
+
+
+def of_overridden() -> Explanation:
+    with pb.override_gradient({"exp": lambda op, g: g * float("nan")}):
+        return of(lambda x: pb.exp(x) * 2.0, 1.0, 2.0)
+
+
+TRUTHS: dict[str, tuple[Callable[[], Explanation], tuple[str, str, str], str, str]] = {
+    "a rule that returns NaN": (of_nan, ("nan", "rule", "<lambda>"), "", "0 * inf"),
+    "an override that returns NaN": (of_overridden, ("nan", "rule", "exp"), "", "0 * inf"),
+    "a root of a negative number": (
+        lambda: of(lambda x: x**0.5, -1.0, 1.0), ("nan", "domain", "pow"),
+        "The target is not finite.", "0 * inf"),
+    "an overflow that was not selected": (
+        lambda: of(lambda x: pb.where(x < 1, pb.exp(x * x), 1.0), 1e3, 0.5),
+        ("nan", "where", "exp"), "The target is finite.", "forward pass was finite"),
+    "the sum of a softmax": (
+        lambda: of(pb.softmax, 1.0, 2.0), ("zero", "cancelled", "softmax"), "sum is constant",
+        "saturated"),
+    "a softmax that is saturated": (
+        lambda: of(lambda x: pb.softmax(x)[0], 1.0, 2e3), ("zero", "saturated", "softmax"),
+        "softmax", "constant"),
+    "two paths": (
+        lambda: of(lambda x: pb.sqrt(x) + 1 / x, 0.0, 3.0), ("nan", "0/0", "divide"),
+        "On other paths, so do: `sqrt`.", "forward pass"),
+    "two paths from one place": (
+        lambda: of(lambda x: pb.sin(pb.sqrt(x)) + pb.sqrt(x), 0.0, 3.0), ("inf", "sqrt(0)", "sqrt"),
+        "", "forward pass"),
+    "two paths behind one place": (
+        lambda: of(lambda x: (lambda h: pb.sin(h) + pb.cos(h))(pb.sqrt(x)), 0.0, 3.0),
+        ("inf", "sqrt(0)", "sqrt"), "", "On other paths"),
+    "a part that is detached": (
+        lambda: of(lambda x: x * x.detach(), 1.0, 2.0), ("fine", "fine", ""),
+        "also left its history, by `detach` at", "lost"),
+    "a part that left": (
+        lambda: of(lambda x: x * float(x[0]), 1.0, 2.0), ("fine", "fine", ""),
+        "also left its history, by `float()` at", "lost"),
+    "nothing that left": (
+        lambda: of(lambda x: x * x, 1.0, 2.0), ("fine", "fine", ""), "norm", "history"),
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_an_explanation_states_the_truth(name: str) -> None:
+    ask, wanted, said, unsaid = TRUTHS[name]
+    found = ask()
+    assert (found.gradient, found.cause, found.operation) == wanted, str(found)
+    assert said in found.text
+    assert unsaid not in found.text
+
+
 SCRIPTS: dict[str, tuple[str, str, str]] = {
     "a new tensor for a parameter of an optimizer": ("""
 import pullback.torch as torch
@@ -93,6 +147,22 @@ x = pb.tensor([1.0, 2.0], requires_grad=True)
 y = pb.sum(x * 2) + pb.log(pb.tensor(-1.0))
 y.backward()
 """, "domain", "The target is not finite, although the gradient is."),
+    "a gradient that a session fetched": ("""
+import pullback.tf.compat.v1 as tf
+x = tf.placeholder(tf.float32, [2])
+gradient, fine = tf.gradients(tf.reduce_sum(tf.log(x)), x)[0], tf.gradients(x * x, x)[0]
+with tf.Session() as session:
+    for _ in range(2):
+        session.run([gradient, fine], {x: [0.0, -1.0]})
+""", "inside", "Session.run computed it: 1 of 2 entries are NaN or infinite."),
+    "a gradient that no session fetched": ("""
+import pullback.tf.compat.v1 as tf
+w = tf.get_variable("w", initializer=[0.0, -1.0])
+step = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.log(w)))
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    session.run(step)
+""", "unknown", "Session.run did not fetch the gradient, so its values are not known here"),
     "the gradient of a result": ("""
 import pullback as pb
 x = pb.tensor([1.0, 2.0], requires_grad=True)
