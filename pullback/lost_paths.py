@@ -19,7 +19,8 @@ from weakref import ref
 from ._user_code import user_frame
 from .arrays import constant
 from .arrays.inexact import inexact_dtypes
-from .core.above import provide
+from .core.above import above, provide
+from .core.inplace import immutable
 from .core.node import Leaf, Node, number
 from .core.observe import notify
 from .core.state import NORMAL, state
@@ -174,7 +175,9 @@ def forget() -> None:
 
 def detached(x: Any, by: str) -> Any:
     """The values of a tensor, sharing memory, without history; `by` names the call."""
-    made = wrap(x._out, constant(x._shared()))
+    made = wrap(x._out, constant(data := x._shared()))
+    if immutable(data):
+        above.share(x, made)
     dropped(STOPPED, x._node, by, made)
     return made
 

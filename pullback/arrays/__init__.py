@@ -33,7 +33,8 @@ class Adapter(Protocol):
     namespace: Any
     hosts: int  # above 0: its arrays can wrap arrays of any library, or of a lower `hosts`
     # Optional attributes: `immutable`, True if a write makes a new array, which `core.inplace`
-    # carries over to views; `checks`, {operation: function that raises where its kernel would not};
+    # carries over to views; `forward_only`, True if a negative step copies;
+    # `checks`, {operation: function that raises where its kernel would not};
     # `known(array)`, see the function of this name; `read(array, index)`, if reading differs from
     # NumPy; `finished(name, cls, kernel)`, a kernel with conversions before and after;
     # `enter(array)`, which converts an operand; `add`,

@@ -65,9 +65,11 @@ class Symbol:
     shape       lengths of the axes; an `OpenShape` if some are unknown
     dtype       the dtype, as the library of `kind` names it
     face        the Tensor that users see, once it exists
+    layout      of memory, where it was looked for; see `graphs/layouts.py`
     """
 
-    __slots__ = ("__weakref__", "dtype", "face", "index", "kind", "operation", "shape")
+    __slots__ = ("__weakref__", "dtype", "face", "index", "kind", "layout", "operation", "shape")
+    layout: Any
     __array_ufunc__ = None  # NumPy's operators defer to this class
     made = False
     """Whether any symbol was created: programs without graphs skip the checks for symbols."""

@@ -33,6 +33,8 @@ MODULES = {
     "carry": "ops.views",
     "put_node": "ops.views",
     "take_node": "ops.views",
+    "share": "ops.views",
+    "viewed": "ops.views",
 }
 """Function -> the module of the package that provides it."""
 
@@ -60,6 +62,8 @@ class Above:
     carry            (tensor): what was written to it is put into its base and its other views
     put_node         (base, steps, view, node) -> the base's node, after its view got `node`
     take_node        (base, steps, view) -> the node of a view taken anew
+    share            (tensor, detached): the two share memory where arrays share none
+    viewed           (result, base, operation, attributes) -> those of a view; None for a copy
     """
 
     backward: Callable[..., None]
@@ -82,6 +86,8 @@ class Above:
     carry: Callable[[Any], None]
     put_node: Callable[[Any, Any, Any, Any], Any]
     take_node: Callable[[Any, Any, Any], Any]
+    share: Callable[[Any, Any], None]
+    viewed: Callable[[Any, Any, Any, Any], Any]
 
     def __getattr__(self, name: str) -> Any:
         module = MODULES.get(name)

@@ -34,7 +34,8 @@ def link_view(view: Tensor, base: Any, op: Any, attrs: Mapping[str, Any]) -> Non
         kept = held = above.owned(base)
         view._array = op.kernels[held.__class__](held, **attrs)
     if kept is None:
-        if not _is_view(view, base, op, attrs):
+        attrs = above.viewed(view, base, op, attrs)
+        if attrs is None:
             return
     elif adapters[view._array.__class__].owner(view._array) is not kept:
         return
@@ -54,23 +55,8 @@ def register(view: Tensor, base: Any, op: Any, attrs: Mapping[str, Any]) -> None
 
 
 def immutable(data: Any) -> bool:
-    """Whether writing to an array makes another one, as JAX's arrays have it.
-
-    Note [views without shared memory]: there, tensors behave as if memory were shared all the
-    same. What picks entries by integers and slices, or arranges them anew, makes a view, and what
-    is written to one of the tensors is put into the array of each of the others.
-    """
+    """Whether writing to an array makes another one, as JAX's arrays have it."""
     return getattr(adapter_of(data), "immutable", False)
-
-
-def _is_view(view: Tensor, base: Tensor, op: Any, attrs: Mapping[str, Any]) -> bool:
-    """Whether an operation that may give a view gives one, of arrays that share no memory."""
-    cast = op.name == "astype" and view._data.dtype != base._data.dtype
-    if cast or attrs.get("copy") or not immutable(view._data):
-        return False
-    index = attrs.get("index")
-    parts = index if index.__class__ is tuple else (index,)
-    return not any(hasattr(part, "dtype") or part.__class__ is bool for part in parts)
 
 
 def overwrite(target: Tensor, value: Any, name: str) -> Tensor:
@@ -133,6 +119,8 @@ def check_writable(target: Tensor, name: str) -> None:
         )
     data = target._data
     check_kept(data, f"in-place `{name}`")
+    if data.__class__ is Symbol:
+        above.deferred().check_shared(target, name)
     source, steps = getattr(target, "_view_of", None) or (target, ())
     if data.__class__ is Batched and (
         adapters[Batched].is_sealed(data) or adapters[Batched].is_sealed(source._data)
@@ -148,7 +136,9 @@ def check_writable(target: Tensor, name: str) -> None:
             "one that broadcasting repeats", "copy it first: x = pullback.asarray(x, copy=True)",
         )
     node = source._node
-    if isinstance(node, Leaf) and state().follows(node) and not target._assignable:
+    if isinstance(node, Leaf) and state().follows(node) and not (
+        target._assignable or (source._data.__class__ is Symbol and source._data.operation.takes)
+    ):  # in a graph, what is computed with recording off has a leaf for a node
         view = "" if source is target else "a view of "
         raise InplaceError(
             f"in-place `{name}` on {view}a leaf tensor", "a computed tensor, or recording off",

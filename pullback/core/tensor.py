@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy
 
 from ..arrays import SCALARS, adapters, constant, entrances, is_array, refuse_foreign
+from ..arrays.batched import adapter_of
 from ..arrays.inexact import inexact_dtypes as inexact_dtypes
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from . import state as _state
@@ -162,7 +163,9 @@ class Tensor(Exchanged, TensorBase, Declared):
         >>> pb.tensor([1.0], requires_grad=True).detach().requires_grad
         False
         """
-        made = wrap(self._out, constant(self._shared()))
+        made = wrap(self._out, constant(data := self._shared()))
+        if getattr(adapter_of(data), "immutable", False):
+            above.share(self, made)
         if (node := self._node if traces else self._history) is not None:
             above.dropped("stopped", node, "detach", made)
         return made

@@ -322,6 +322,7 @@ class _Later:
     length = staticmethod(length)
     pull = staticmethod(pull)
     project = staticmethod(project_later)
+    written: Any
 
     def push(
         self, node: Any, tangents: Sequence[Any], record: bool, cls: type,

@@ -31,6 +31,8 @@ class Body(Graph):
     outer     the graph in which it is built, or None
     start     the number from which on nodes are recorded in it
     closure   of a function: what it closes over, see `closure.py`; None in a branch or loop
+    decided   pairs of tensors that share memory, or not, as the order of inputs has it
+    assumed   the inputs that must be in row-major order; see `layouts.py`
     """
 
     closure: Any = None
@@ -43,6 +45,8 @@ class Body(Graph):
         self.captured: dict[int, tuple[Symbol, Symbol]] = {}
         self.cells: dict[int, Any] = {}  # id of a variable of the outside -> where its value is
         self.created: list[Any] = []  # variables made while it was built
+        self.decided: list[Any] = []
+        self.assumed: dict[Symbol, None] = {}
         if outer is not None:
             self.tensor_class = tensor_class or outer.tensor_class
         elif tensor_class is not None:

@@ -29,6 +29,7 @@ from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..custom.override import RuleOverrides
 from ..kinds import symbols as _symbols
 from .func_graph import LOCK, Body
+from .layouts import check_order
 from .observed import run_program
 from .operation import Kind, Operation
 from .overridden import KEPT, OverriddenPiece, Rules
@@ -111,6 +112,8 @@ class Piece(CustomOp):
     def __call__(self, args: Sequence[Any], cls: type) -> list[Any]:
         """The outputs as Tensors of a class, of arguments that are Tensors or raw arrays."""
         data = [raw(a) for a in args]
+        if self.body.assumed:
+            check_order(self.body, [s for s, _ in self.feeds], args, self.name)
         parents = (*[a._node if isinstance(a, Tensor) else None for a in args], *self.closed)
         for closed in self.closed:
             variable = getattr(closed, "variable", None)

@@ -237,17 +237,17 @@ class _Adapter:
     def write(self, array: Any, value: Any) -> Any:
         """The value in the space of the array."""
         value = self.namespace.astype(value, array.dtype)
-        if value.shape == array.shape:
-            return value
-        return self.namespace.add(self.namespace.zeros_like(array), value)
+        if value.shape != array.shape:
+            value = self.namespace.add(self.namespace.zeros_like(array), value)
+        return later.written(array, value)
 
     def assign(self, array: Any, index: Any, value: Any) -> Any:
         """Another symbol, in which the entries at an index are the value's."""
-        return self.namespace.set_at(array, value, index)
+        return later.written(array, self.namespace.set_at(array, value, index))
 
     def accumulate(self, array: Any, index: Any, value: Any) -> Any:
         """Another symbol; entries that are named more than once receive every value."""
-        return self.namespace.add_at(array, value, index)
+        return later.written(array, self.namespace.add_at(array, value, index))
 
 
 adapters[Symbol] = _Adapter()

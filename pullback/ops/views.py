@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import prod
 from typing import Any
+from weakref import ref
 
 from ..arrays import adapters
 from ..arrays.batched import adapter_of, counted, zeros_by
@@ -22,6 +23,7 @@ from ..core.record import record
 from ..core.state import state
 from ..core.tensor import Tensor, raw, wrap
 from ..kinds.shapes import UndecidedError, is_any, requested, shape_of, shapes
+from ..kinds.symbols import deferred
 from .complex_ import conj, imag, make_complex, real, view_as_complex, view_as_real
 from .declaring import op
 from .indexing import getitem, scatter, set_at
@@ -257,12 +259,52 @@ def owned(tensor: Tensor) -> Any:
     return data
 
 
+# Note [views without shared memory]: tensors whose arrays share no memory, as JAX's and those of a
+# graph, behave as if they did. What picks entries by integers and slices, or arranges them anew,
+# makes a view, and what is written to one of the tensors is put into the arrays of the others.
+
+
 @provide
-def carry(target: Tensor) -> None:
-    """Put what was written to a tensor into the arrays of those that it is a view of, or has.
+def viewed(view: Tensor, base: Tensor, op: Any, attrs: Any) -> Any:
+    """The attributes with which an operation gives a view, of such arrays; None if it copies.
 
     See Note [views without shared memory].
     """
+    cast = op.name == "astype" and view._data.dtype != base._data.dtype
+    if cast or attrs.get("copy") or not immutable(view._data):
+        return None
+    index = attrs.get("index")
+    parts = index if index.__class__ is tuple else (index,)
+    if any(hasattr(part, "dtype") or part.__class__ is bool for part in parts):
+        return None
+    if base._data.__class__ is Symbol:
+        return deferred().view_in_graph(op, base, view, attrs)
+    return attrs
+
+
+@provide
+def carry(target: Tensor, reached: tuple[Tensor, ...] = ()) -> None:
+    """Put what was written to a tensor into the arrays of those that it is a view of, or has.
+
+    reached  detached tensors, and those that they were detached from, which have it already
+    See Note [views without shared memory].
+    """
+    source = _carry_to_views(target)
+    views = getattr(source, "_views", ())
+    members = [source, *[v for r in views if (v := r()) is not None]] if views else [source]
+    for member in members:
+        twins = getattr(member, "_views", None)
+        if twins.__class__ is Twins:
+            for other in twins.all():
+                if not any(other is t for t in reached):
+                    other._data = member._data
+                    if isinstance(other._node, Leaf):
+                        other._node.renew(other._data)
+                    carry(other, (*reached, member))
+
+
+def _carry_to_views(target: Tensor) -> Tensor:
+    """`carry` within the views of one tensor, which is returned."""
     source, steps = getattr(target, "_view_of", None) or (target, ())
     moves = immutable(source._data) or immutable(target._data)
     if moves and steps:
@@ -279,10 +321,49 @@ def carry(target: Tensor) -> None:
             _copy_over(view._data, take_through(source._data, view._view_of[1]))
     if moves and isinstance(source._node, Leaf):
         source._node.renew(source._data)
+    return source
 
 
 class Copies(list[Any]):
     """The views of a tensor, some of which do not share its memory: a write is carried over."""
+
+
+class Twins(Copies):
+    """The views of a tensor that was detached, or that a tensor was detached from.
+
+    origin    the tensor that it was detached from, or None
+    detached  weak references to those that were detached from it
+    """
+
+    origin: Tensor | None = None
+
+    def __init__(self, views: Any = ()) -> None:
+        super().__init__(views)
+        self.detached: list[Any] = []
+
+    def all(self) -> list[Tensor]:
+        """The tensors with the same values but other histories."""
+        found = [self.origin, *[r() for r in self.detached]]
+        return [t for t in found if t is not None]
+
+
+@provide
+def share(tensor: Tensor, made: Tensor) -> None:
+    """Let a detached tensor share what is written, where arrays share no memory.
+
+    Each of the two has its own views and its own history.
+    """
+    of_tensor, of_made = _twins(tensor), _twins(made)
+    of_made.origin = tensor
+    of_tensor.detached = [r for r in of_tensor.detached if r() is not None]
+    of_tensor.detached.append(ref(made))
+
+
+def _twins(tensor: Tensor) -> Twins:
+    found = getattr(tensor, "_views", None)
+    if found.__class__ is not Twins:
+        found = tensor._views = Twins(found or ())
+    return found
 
 
 def conjugate_view(x: Tensor) -> Tensor:
@@ -299,7 +380,8 @@ def conjugate_view(x: Tensor) -> Tensor:
     if out is not x:
         register(out, x, OPS["conj"].op, {})
         source = out._view_of[0]
-        source._views = Copies(source._views)
+        if not isinstance(source._views, Copies):
+            source._views = Copies(source._views)
     return out
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 from .. import ops
+from ..arrays.symbol import Symbol
 from ..errors import ArgumentError, ShapeError
 from .dtypes import adapts, cast, promote_types
 from .errors import as_runtime, guarded
@@ -270,6 +271,10 @@ def repeat_interleave(
 @guarded
 def contiguous(input: Any) -> Any:
     """The tensor itself if its memory is contiguous (row-major), else a contiguous copy."""
+    if input._data.__class__ is Symbol:
+        from ..graphs.layouts import contiguous as in_graph
+
+        return in_graph(input)
     return input if is_contiguous(input._data) else ops.reshape(input, input.shape, copy=True)
 
 

@@ -15,8 +15,6 @@ from tests.fuzz.programs import Program, loss_of, space_of
 ONE_WAY = ("no_grad", "detach", "Straight", "round")
 """Lines whose gradient is not the derivative of the values: forward mode differs on purpose."""
 NOT_LINEAR = ("Clipped",)
-SHARING = (".detach(", ".reshape(", ".flatten(", ".ravel(", ".contiguous(")
-"""What these share with their argument differs in traced functions, as docs/limits.md says."""
 HOOKED = "hooked"
 """Puts a hook where a tensor requires a gradient, which one that a tape watches does not."""
 
@@ -75,8 +73,6 @@ def wrong_modes(program: Program, wanted: dict[str, Any]) -> str:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for name, mode in REVERSE.items():
-            if mode is by_tracing and any(call in text for call in SHARING):
-                continue
             xs = [t.tensor(a) for a in arrays]
             try:
                 found = mode(f, xs, directions)

@@ -51,6 +51,7 @@ class Torch:
     name = "torch"
     namespace = Namespace()
     hosts = 0
+    forward_only = True
     refusals = (RuntimeError, NotImplementedError)
     read = staticmethod(read)
     add, scale, move = staticmethod(add), staticmethod(scale), staticmethod(move)
