@@ -12,12 +12,15 @@ from importlib import import_module
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
+import numpy
+
 from ._user_code import calls_outside, line_outside
+from .arrays import adapters
 from .core.above import provide
 from .core.node import Node
 from .core.state import Scoped, state
 from .errors import LostGradientError, LostGradientWarning, warn
-from .lost_paths import LEFT, Lost, kept, own_node, remember
+from .lost_paths import LEFT, Lost, own_node, remember
 
 
 class Departure:
@@ -36,13 +39,28 @@ followed: Scoped[tuple[Any, ...]] = Scoped("departures", ())
 """What receives every departure of this thread, by `append`."""
 
 
+marked: Scoped[list[Any] | None] = Scoped("marked departures", None)
+"""In a rule that runs once more: the calls that let NaN leave in place of values; else None."""
+
+
 @provide
-def left(node: Node | None, by: str) -> None:
-    """Note that the values of a tracked tensor leave the library."""
-    if node is None:
-        return
-    remember(LEFT, by, (node,))
-    _tell(node, by)
+def left(node: Node | None, by: str, data: Any = None) -> Any:
+    """Note that the values of a tensor leave the library: a tracked one, or one in a forward.
+
+    data  the array, which is returned as one of NumPy
+    """
+    _note_forward(by)
+    if node is not None:
+        remember(LEFT, by, (node,))
+        _tell(node, by)
+    if data is None:
+        return None
+    values = adapters[data.__class__].numpy(data)
+    marks = marked.get()
+    if marks is None or node is None or values.dtype.kind not in "fc":
+        return values
+    marks.append(by)
+    return numpy.full_like(values, numpy.nan)
 
 
 def _tell(node: Node, by: str) -> None:
@@ -123,17 +141,36 @@ _SOLVERS = {"fsolve": "root", "odeint": "odeint", "root": "root", "solve_ivp": "
 """SciPy's solvers -> the function with a derivative."""
 
 _intended: set[CodeType] = set()
+_alone: set[int] = set()
+_ends: set[int] = set()
+"""Ids of the code of hand-written forwards, which may be called from C; of the other functions that
+may leave, and of those in `_began`."""
 
 
 def may_leave(function: _Function) -> _Function:
     """Declare that what runs in a function may leave: it has a derivative of its own."""
     _intended.add(function.__code__)
+    _ends.add(id(function.__code__))
     return function
+
+
+def is_forward(function: Any, *, recorded: bool = False) -> None:
+    """Declare that a function is the forward of a hand-written gradient, where it has code.
+
+    recorded  it is recorded, too: what runs in it may leave
+    """
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is not None:
+        _forwards.setdefault(id(code), (code, "", ""))
+        _alone.add(id(code))
+        if recorded:
+            _intended.add(code)
 
 
 def begins(function: _Function) -> _Function:
     """Declare that a function calls that of a transformation."""
     _began.add(function.__code__)
+    _ends.add(id(function.__code__))
     return function
 
 
@@ -151,17 +188,42 @@ def intended_in() -> CodeType | None:
     return None
 
 
-def departed_from(nodes: Iterable[Any], before: int) -> list[Departure]:
-    """The noted departures of tensors of some nodes, before a number in the order of recording."""
-    wanted = {node for node in nodes if node is not None}
-    found = []
-    for entry in kept.lost:
-        at, kind, by, near = entry[0], entry[1], entry[2], entry[5]
-        node = near[0]() if kind == LEFT and at < before and near else None
-        if node is not None and node in wanted:
-            lost = Lost(*entry)
-            found.append(Departure(node, by, f"{lost.file}:{lost.line}", True))
-    return found
+_forwards: dict[int, tuple[CodeType, str, str]] = {}
+"""The code of a function that a hand-written gradient called, by id -> itself, and by which call at
+which line tensors left in it, or empty texts."""
+
+
+def _note_forward(by: str) -> None:
+    """Note of the functions that run, up to the call of a hand-written gradient, that they left."""
+    frame: FrameType | None = sys._getframe(2)
+    codes = []
+    while frame is not None and id(code := frame.f_code) not in _ends:
+        codes.append(code)
+        if id(code) in _alone:
+            break
+        frame = frame.f_back
+    if frame is not None and (frame.f_code in _intended or id(frame.f_code) in _alone):
+        for code in codes:
+            if not _forwards.get(id(code), ("", ""))[1]:
+                _forwards[id(code)] = code, by, line_outside()
+
+
+def in_forward(cut: Lost) -> bool:
+    """Whether a lost path is in the forward of a hand-written gradient, whose rule has its part."""
+    return cut.kind == LEFT and bool(_forwards.get(id(cut._code), ("", ""))[1])
+
+
+def departed_in(forwards: Iterable[Any], nodes: Iterable[Any]) -> list[Departure]:
+    """A departure of each of some nodes, if tensors have left the library in a forward.
+
+    forwards  the functions that may have let them leave, in this call or an earlier one
+    """
+    for function in forwards:
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        _, by, line = _forwards.get(id(code), (code, "", ""))
+        if by:
+            return [Departure(node, by, line, True) for node in nodes if node is not None]
+    return []
 
 
 def follow() -> tuple[list[Departure], Any]:

@@ -9,13 +9,14 @@ cotangent: what differs from a linear map differs at one of the two, or at zeros
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
 from .arrays import adapters, known
-from .arrays.batched import bare
+from .arrays.batched import bare, zeros_by
 from .core import state as _state
+from .core.above import above
 from .core.node import where
 from .core.op import OPS
 from .core.tensor import raw
@@ -31,52 +32,108 @@ _ROUNDING = {"float64": 1e-7, "complex128": 1e-7, "float32": 1e-3, "complex64": 
 _ROUNDING_IN_HALF = 0.06
 
 
-def check_linear(
-    node: Any, spaces: Sequence[Space], like: Any, run: Callable[..., None], draws: Draws,
-    at_zero: Mapping[Any, Any], pushed: Sequence[Any], tangents: Mapping[Any, Any],
-) -> None:
-    """Raise a `NotDifferentiableError` if the rule of a node is not linear in its cotangent.
+class Words(NamedTuple):
+    """How an error says it: the derivative that is refused, what the rule must be, how to mend it.
 
-    spaces    shape and dtype of each output
-    like      an array of the library to compute with; if it has no numbers yet, nothing is checked
-    run       (cotangents, found, record): calls the rule; it puts the gradients into `found`
-    draws     what a run on zeros drew, to be drawn again
-    at_zero   the gradients of that run, by parent
-    pushed    the tangents of the outputs, by the transpose at zeros; None for zero
-    tangents  the tangents that they came from, by parent; None for zero
+    name   of what the rule takes, and of what it gives
     """
-    if known(bare(raw(like))) is None:
-        return
-    names = [str(dtype).rpartition(".")[2] for _, dtype in spaces]
+
+    subject: str
+    expected: str
+    got: str
+    name: tuple[str, str]
+    fix: str
+
+
+FORWARD = Words(
+    "forward mode", "a backward that is linear in its cotangent, to be transposed",
+    "one that is not, as clipping or normalising is not", ("cotangent", "gradient"),
+    "use reverse mode, where the gradient as written is differentiated (grad of grad); or give the "
+    "rule of forward mode: custom_jvp, or `jvp` of a Function",
+)
+REVERSE = Words(
+    "gradient", "a rule that is linear in its tangents, to be transposed",
+    "one that is not, as clipping or normalising is not", ("tangent", "tangent"),
+    "use forward mode (jvp), where the rule as written gives the tangent; or give the rule of "
+    "reverse mode: custom_vjp, or `backward` of a Function",
+)
+
+
+def check_linear(
+    words: Words, node: Any, spaces: Sequence[Space | None], like: Any, run: Callable[..., None],
+    draws: Draws, at_zero: Mapping[Any, Any], pushed: list[Any], given: Mapping[Any, Any],
+) -> list[Any]:
+    """The results of a transposed rule; an error in their place if the rule is not linear.
+
+    words    FORWARD for a rule of cotangents, REVERSE for one of tangents, as is said below
+    spaces   shape and dtype of each output; None of one that takes no part
+    like     an array of the library to compute with
+    run      (cotangents, found): calls the rule; it puts the gradients into `found`
+    draws    what a run on zeros drew, to be drawn again
+    at_zero  the gradients of that run, by parent
+    pushed   the tangents of the outputs, by the transpose at zeros; None for zero
+    given    the tangents that they came from, by parent; None for zero
+
+    Raises `NotDifferentiableError`; in a graph, when it runs.
+    """
+    held = raw(like)
+    symbolic = above.holds_symbols(held)
+    if not symbolic and known(bare(held)) is None:
+        return pushed  # in JAX's programs
+    names = [str(s[1]).rpartition(".")[2] for s in spaces if s is not None]
     factor = -(_FAR_IN_HALF if "float16" in names else _FAR)
-    rounding = max(_ROUNDING.get(name, _ROUNDING_IN_HALF) for name in names)
-    near = [_probe(space, like, 1.0) for space in spaces]
-    far = [_probe(space, like, factor) for space in spaces]
+    rounding = max([_ROUNDING.get(name, _ROUNDING_IN_HALF) for name in names], default=0.0)
+    probe = above.deferred().probe if symbolic else probe_of
+    near = [None if s is None else probe(s, held, 1.0) for s in spaces]
+    far = [None if s is None else probe(s, held, factor) for s in spaces]
     found: list[dict[Any, Any]] = [{}, {}]
     before = _state.pulling()
     try:
         with numpy.errstate(all="ignore"):  # of large cotangents, which the user did not ask for
             for gs, into in zip((near, far), found, strict=True):
                 with draws.replay():
-                    run(gs, into, False)
-            wrong = _constant(at_zero) or _homogeneous(
-                found[0], found[1], factor, rounding
-            ) or _paired(
-                found[0], tangents, zip(near, pushed, strict=True), rounding
-            )
+                    run(gs, into)
+            check = Linearity(words, where(node), factor, rounding)
+            if symbolic:  # a tangent of zeros is an operation too, so that the graph looks
+                pushed = [
+                    zeros_by(s[0], held, s[1]) if t is None and s is not None else t
+                    for t, s in zip(pushed, spaces, strict=True)
+                ]
+            values: Any = (at_zero, *found, near, pushed, given)
+            if symbolic:
+                return list(above.deferred().checked(check, values))
+            check(*values)
     finally:
         _state.restore(before)
-    if wrong:
-        raise NotDifferentiableError(
-            f"forward mode through {where(node)}",
-            "a backward that is linear in its cotangent, to be transposed",
-            f"one that is not, as clipping or normalising is not: {wrong}",
-            "use reverse mode, where the gradient as written is differentiated (grad of grad); or "
-            "give the rule of forward mode: custom_jvp, or `jvp` of a Function",
+    return pushed
+
+
+class Linearity:
+    """Compares the results of a rule; for arrays that have numbers."""
+
+    def __init__(self, words: Words, place: str, factor: float, rounding: float) -> None:
+        self.words, self.place = words, place
+        self.factor, self.rounding = factor, rounding
+
+    def __call__(
+        self, at_zero: Mapping[Any, Any], near: Mapping[Any, Any], far: Mapping[Any, Any],
+        probes: Sequence[Any], pushed: Sequence[Any], given: Mapping[Any, Any],
+    ) -> None:
+        """Raise if they differ from those of a linear rule; see `check_linear`."""
+        words = self.words
+        wrong = _constant(at_zero, words) or _homogeneous(
+            near, far, self.factor, self.rounding, words
+        ) or _paired(
+            near, given, zip(probes, pushed, strict=True), self.rounding, words
         )
+        if wrong:
+            raise NotDifferentiableError(
+                f"{words.subject} through {self.place}", words.expected,
+                f"{words.got}: {wrong}", words.fix,
+            )
 
 
-def _probe(space: Space, like: Any, scale: float) -> Any:
+def probe_of(space: Space, like: Any, scale: float) -> Any:
     """A raw cotangent with entries of both signs, between 1/2 and 3/2 times a scale in size."""
     shape, dtype = tuple(space[0]), space[1]
     own = bare(raw(like))
@@ -86,38 +143,42 @@ def _probe(space: Space, like: Any, scale: float) -> Any:
     return OPS["astype"](adapters[own.__class__].asarray(values, None, own), dtype)
 
 
-def _constant(found: Mapping[Any, Any]) -> str:
+def _constant(found: Mapping[Any, Any], words: Words) -> str:
     for g in found.values():
-        values = _numbers(g)
+        if g is None:
+            continue
+        values = numbers_of(g)
         if numpy.any(numpy.isfinite(values) & (values != 0)):
-            return "for zeros it gives a gradient that is not zero"
+            return f"for zeros it gives a {words.name[1]} that is not zero"
     return ""
 
 
 def _homogeneous(
-    near: Mapping[Any, Any], far: Mapping[Any, Any], factor: float, rounding: float
+    near: Mapping[Any, Any], far: Mapping[Any, Any], factor: float, rounding: float, words: Words
 ) -> str:
     for parent in [*near, *far]:
         one, other = near.get(parent), far.get(parent)
-        a = numpy.zeros(()) if one is None else _numbers(one) * factor
-        b = numpy.zeros(()) if other is None else _numbers(other)
+        a = numpy.zeros(()) if one is None else numbers_of(one) * factor
+        b = numpy.zeros(()) if other is None else numbers_of(other)
         fine = numpy.isfinite(a) & numpy.isfinite(b)
         a, b = numpy.where(fine, a, 0), numpy.where(fine, b, 0)
         size = max(numpy.abs(a).max(initial=0), numpy.abs(b).max(initial=0))
         if numpy.abs(a - b).max(initial=0) > rounding * size:
-            return "a larger cotangent of the other sign does not give a gradient in proportion"
+            given, found = words.name
+            return f"a larger {given} of the other sign does not give a {found} in proportion"
     return ""
 
 
 def _paired(
-    near: Mapping[Any, Any], tangents: Mapping[Any, Any], outputs: Any, rounding: float
+    near: Mapping[Any, Any], tangents: Mapping[Any, Any], outputs: Any, rounding: float,
+    words: Words,
 ) -> str:
     left, left_size = _inner((near.get(p), t) for p, t in tangents.items())
     right, right_size = _inner(outputs)
     apart = numpy.abs(left - right)
     size = left_size + right_size
     if numpy.any(numpy.isfinite(size) & (apart > rounding * size)):
-        return "its gradient for a cotangent is not that of its derivative at zeros"
+        return f"its {words.name[1]} for a {words.name[0]} is not that of its derivative at zeros"
     return ""
 
 
@@ -126,12 +187,12 @@ def _inner(pairs: Any) -> tuple[Any, Any]:
     products = [
         OPS["multiply"](raw(a), raw(b)) for a, b in pairs if a is not None and b is not None
     ]
-    total: Any = sum(_numbers(OPS["real"](OPS["sum"](p))) for p in products)
-    size: Any = sum(_numbers(OPS["sum"](OPS["abs"](p))) for p in products)
+    total: Any = sum(numbers_of(OPS["real"](OPS["sum"](p))) for p in products)
+    size: Any = sum(numbers_of(OPS["sum"](OPS["abs"](p))) for p in products)
     return total, size
 
 
-def _numbers(array: Any) -> Any:
+def numbers_of(array: Any) -> Any:
     """The entries as a NumPy array, of all examples."""
     own = bare(raw(array))
     values = numpy.asarray(adapters[own.__class__].numpy(own))

@@ -26,6 +26,10 @@ class _Always:
         """Give a generator another stream to draw from."""
         generator._own = stream
 
+    def symbol(self, make: Callable[[], Any]) -> Any:
+        """The random numbers of a graph, which are drawn when it runs."""
+        return make()
+
 
 _ALWAYS = _Always()
 _block: Scoped[Any] = Scoped("draws", _ALWAYS)
@@ -47,15 +51,16 @@ class Draws:
     (True, True)
     """
 
-    __slots__ = ("_streams",)
+    __slots__ = ("_streams", "_symbols")
 
     def __init__(self) -> None:
         self._streams: dict[Any, Any] = {}
+        self._symbols: list[Any] = []
 
     @contextmanager
     def record(self) -> Iterator[None]:
         """Draw as always inside the block, and note from where."""
-        yield from _inside(_Recording(block(), self._streams))
+        yield from _inside(_Recording(block(), self._streams, self._symbols))
 
     @contextmanager
     def replay(self) -> Iterator[None]:
@@ -64,7 +69,7 @@ class Draws:
         Generators that the noted block did not draw from go on as always.
         """
         copies = {generator: copy.deepcopy(s) for generator, s in self._streams.items()}
-        yield from _inside(_Replay(block(), copies))
+        yield from _inside(_Replay(block(), copies, self._symbols))
 
 
 @contextmanager
@@ -88,6 +93,9 @@ class _Others:
     def put(self, generator: Any, stream: Any) -> None:
         self.streams[generator] = stream
 
+    def symbol(self, make: Callable[[], Any]) -> Any:
+        return make()
+
 
 def _inside(made: Any) -> Iterator[None]:
     token = _block.set(made)
@@ -100,8 +108,13 @@ def _inside(made: Any) -> Iterator[None]:
 class _Recording:
     """A block whose draws are noted; `outer` is what it stands in."""
 
-    def __init__(self, outer: Any, streams: dict[Any, Any]) -> None:
-        self.outer, self.streams = outer, streams
+    def __init__(self, outer: Any, streams: dict[Any, Any], symbols: list[Any]) -> None:
+        self.outer, self.streams, self.symbols = outer, streams, symbols
+
+    def symbol(self, make: Callable[[], Any]) -> Any:
+        made = self.outer.symbol(make)
+        self.symbols.append(made)
+        return made
 
     def get(self, generator: Any) -> Any:
         stream = self.outer.get(generator)
@@ -117,8 +130,12 @@ class _Recording:
 class _Replay:
     """A block in which generators draw from copies of their streams."""
 
-    def __init__(self, outer: Any, streams: dict[Any, Any]) -> None:
-        self.outer, self.streams = outer, streams
+    def __init__(self, outer: Any, streams: dict[Any, Any], symbols: list[Any]) -> None:
+        self.outer, self.streams, self.symbols = outer, streams, iter(symbols)
+
+    def symbol(self, make: Callable[[], Any]) -> Any:
+        noted = next(self.symbols, None)
+        return self.outer.symbol(make) if noted is None else noted
 
     def get(self, generator: Any) -> Any:
         stream = self.streams.get(generator)

@@ -21,7 +21,7 @@ from .core.tensor import Tensor, raw, wrap
 from .departures import first_from, follow, may_leave
 from .errors import NotDifferentiableError
 from .kinds.vmaps import each_example
-from .linearity import check_linear
+from .linearity import FORWARD, REVERSE, check_linear
 from .rng_replay import Draws
 
 Space = tuple[Any, Any]
@@ -72,13 +72,17 @@ def push_transposed(node: Any, tangents: Sequence[Any], record: bool, cls: type)
             _state.restore(before)
         ts = [pulled.get(leaf) for leaf in leaves]
         if getattr(node.op, "by_hand", False) or not _is_ours(node.op):
-            check_linear(node, spaces, like, run, draws, found, ts, pairs)
+            ts = check_linear(
+                FORWARD, node, spaces, like, lambda gs, into: run(gs, into, False), draws,
+                found, ts, pairs,
+            )
     return ts if several else ts[0]
 
 
 def _is_ours(op: Any) -> bool:
-    """Whether an operation is one of the library, whose rules are linear; a law tests that."""
-    return bool(op.function.__module__.startswith(__name__.partition(".")[0] + "."))
+    """Whether the rules of an operation are of the library, and linear; a law tests that."""
+    functions = [op.function, *[rule.function for rule in op.rules.values()]]
+    return all(str(f.__module__).startswith(__name__.partition(".")[0] + ".") for f in functions)
 
 
 def pull_transposed(
@@ -101,9 +105,11 @@ def pull_transposed(
         made = along(ts)
         results.extend(made if made.__class__ is list else [made])
 
-    leaves, start = _on_zeros(
-        spaces, like, record, cls, run, f"gradient through {where(node)}", "`backward`"
-    )
+    draws = Draws()
+    with draws.record():
+        leaves, start = _on_zeros(
+            spaces, like, record, cls, run, f"gradient through {where(node)}", "`backward`"
+        )
     before = _state.state() if record else _state.pulling()
     try:
         with each_example(*(p.shape for p in node.parents if p is not None), node.shape):
@@ -111,8 +117,19 @@ def pull_transposed(
             pulled = _pulled(reached, leaves, record, start, cls)
     finally:
         _state.restore(before)
-    for parent, leaf in zip(node.parents, leaves, strict=True):
-        r = pulled.get(leaf)
+    found = [pulled.get(leaf) for leaf in leaves]
+
+    def again(ts: list[Any], into: dict[Any, Any]) -> None:
+        given = [None if t is None else wrap(cls, t, Leaf(t, _state.REQUIRED)) for t in ts]
+        made = along(given)
+        into.update(enumerate(made if made.__class__ is list else [made]))
+
+    with each_example(*(p.shape for p in node.parents if p is not None), node.shape):
+        found = check_linear(
+            REVERSE, node, spaces, like, again, draws, dict(enumerate(results)), found,
+            dict(enumerate(gs)),
+        )
+    for parent, r in zip(node.parents, found, strict=True):
         if r is not None:
             accumulate(cotangents, parent, r)
 

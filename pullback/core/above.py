@@ -53,7 +53,7 @@ class Above:
     deferred         () -> `graphs/deferred_rules.py`, which puts rules off
     joined           (array, values) -> the array; in the graph of the values, if they have symbols
     exchange         () -> `data`, `put_data`, `node`, `put_node` of a tensor in traced code
-    left             (node, call): the values of a tracked tensor leave the library
+    left             (node, call, array) -> the array as NumPy's: its values leave the library
     unrecorded       (op, parents, result): an operation on tracked tensors was not recorded
     dropped          (kind, node, call, result): a call drops the history of a tensor on purpose
     push_transposed  (node, tangents, record, cls) -> the tangent of a node with a pullback only
@@ -77,7 +77,7 @@ class Above:
     deferred: Callable[[], Any]
     joined: Callable[[Any, Any], Any]
     exchange: Callable[[], Any]
-    left: Callable[[Any, str], None]
+    left: Callable[..., Any]
     unrecorded: Callable[[Any, Any, Any], None]
     dropped: Callable[[str, Any, str, Any], None]
     push_transposed: Callable[..., Any]

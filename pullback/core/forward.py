@@ -15,7 +15,7 @@ from .above import above
 from .cotangent import cast
 from .multi_output import linked
 from .node import FREED, Node, where
-from .op import OPS
+from .op import OPS, Rule
 from .record import freed
 from .reverse import reached
 from .tensor import Tensor, raw
@@ -90,8 +90,7 @@ def _push_operation(node: Any, tangents: Tangents, record: bool, cls: type, link
             r = rule(t, saved, node, index)
         elif op.linear:
             r = _linear(op, t, saved, node, index)
-        elif op.elementwise:
-            own = op.rules.get(index)  # the Jacobian is diagonal: its transpose is itself
+        elif op.elementwise and _is_diagonal(own := op.rules.get(index)):
             r = None if own is None else own(t, saved, node, index)
         else:
             rest[index] = t
@@ -142,6 +141,13 @@ def _linear(op: Any, t: Any, saved: tuple[Any, ...], node: Any, index: int) -> A
     args = [t if i == index else saved[i] for i in range(len(node.parents))]
     attrs = {k: node.attrs[k] for k in op.required if k in node.attrs}
     return op.function(*args, **attrs)
+
+
+def _is_diagonal(rule: Rule | None) -> bool:
+    """Whether a rule of an elementwise operation is its own transpose: one by hand may not be."""
+    if rule is None or rule.partial:
+        return True
+    return str(rule.function.__module__).startswith(__name__.partition(".")[0] + ".")
 
 
 def into(t: Any, node: Any) -> Any:

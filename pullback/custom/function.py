@@ -20,7 +20,7 @@ from ..core.outside import current_graph, traces
 from ..core.record import attach
 from ..core.state import QUIET, set_state, state
 from ..core.tensor import Tensor, inexact_dtypes, wrap
-from ..departures import may_leave
+from ..departures import is_forward, may_leave
 from ..errors import ArgumentError, ArgumentTypeError, RuleTypeError
 from ..trees import leaves
 from .context import Context, FunctionNode, saved_entry, unknown, untie
@@ -90,6 +90,7 @@ class Function:
             "_has_jvp": cls.op.has_jvp, "__slots__": (),
         })
         cls._recorded = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
+        is_forward(cls.forward)
         cls._separate = cls.setup_context is not Function.setup_context
         if "apply" not in cls.__dict__:
             made: Any = cls

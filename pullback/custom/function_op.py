@@ -11,13 +11,14 @@ from ..core.custom_op import CustomOp
 from ..core.node import FREED, Node
 from ..core.record import freed
 from ..core.tensor import raw, wrap
-from ..departures import departed_from, may_leave
+from ..departures import departed_in, may_leave
 from ..errors import RuleError
 from ..transposition import pull_transposed, zeros_for
 from .captured_values import unchanged
 from .context import linked
 from .rule import accumulate_checked, accumulate_one, outputs_of, rule_name, tangent_of
 from .severed import run_rule, with_forward
+from .taken_values import left_on_context
 
 
 class FunctionOp(CustomOp):
@@ -33,6 +34,11 @@ class FunctionOp(CustomOp):
         """The arrays among the context's attributes; saved tensors are checked when read."""
         own = [v for name, v in node.saved.__dict__.items() if not name.startswith("_")]
         return unchanged(node, own, [self.function.backward], "attribute of `ctx`")
+
+    def _saver(self) -> Any:
+        """The function that puts attributes on `ctx`."""
+        own = self.function
+        return own.setup_context if own._separate else own.forward
 
     def pull(self, node: Any, g: Any, cotangents: dict[Node, Any]) -> None:
         """One step of a first-order pull."""
@@ -73,8 +79,8 @@ class FunctionOp(CustomOp):
         answer, departed = run_rule(record, _asked, backward, node, gs, record)
         if record:
             departed = with_forward(
-                departed, node.saved.__dict__.values(),
-                lambda: departed_from(node.parents, node.seq),
+                departed, lambda: left_on_context(node.saved.__dict__, self._saver()),
+                lambda: departed_in([self._saver()], node.parents),
             )
         if answer is None:
             answer = (None,) * len(node.parents)

@@ -20,14 +20,15 @@ from ..core.outside import current_graph, traces
 from ..core.record import attach, freed
 from ..core.reverse import pull
 from ..core.tensor import Tensor, wrap
-from ..departures import departed_from, may_leave
+from ..departures import departed_in, is_forward, may_leave
 from ..errors import ArgumentError, RuleError, RuleTypeError, VariablesError
 from ..trees import Rebuild, flatten, leaves
 from ..variable import Variable, reads
 from .capture_guard import older_ends, reaches_older
-from .captured_values import captured, unchanged
+from .captured_values import unchanged
 from .rule import accumulate_checked, as_tensor, enter_rule, outputs_of, refuse_outer, rule_name
 from .severed import run_rule, with_forward
+from .taken_values import left_in_closure
 
 
 class CustomGradient(GradientBase):
@@ -41,8 +42,7 @@ class CustomGradient(GradientBase):
         self.function = function
         self.op = self
         self.name = getattr(function, "__name__", "custom_gradient")
-        if isinstance(function, FunctionType):
-            may_leave(function)
+        is_forward(function, recorded=True)
         functools.update_wrapper(self, function, updated=())
 
     def __repr__(self) -> str:
@@ -262,7 +262,8 @@ class CustomGradient(GradientBase):
                 _state.restore(before)
         if record:
             departed = with_forward(
-                departed, captured([grad]), lambda: departed_from(node.parents, node.seq)
+                departed, lambda: left_in_closure(grad, self.function),
+                lambda: departed_in([self.function], node.parents),
             )
         accumulate_checked(
             _flat(answer), node, cotangents, needed, record, grad, own, departed

@@ -21,6 +21,7 @@ from ..trees import Rebuild, flatten, leaves, mapped
 from .calls import Call, HandWritten, fitted, outputs, zeros_like_leaf
 from .capture_guard import closed
 from .rule import as_tensor, enter_rule, rule_name, tangent_of
+from .severed import RULE, in_result, run_rule, severed
 
 _pulled: Scoped[Mapping[Any, set[Any]]] = Scoped("pulled", MappingProxyType({}))
 """For each function whose rule is being pulled, the nodes of the rule's tangents."""
@@ -142,8 +143,15 @@ class CustomJvp(HandWritten):
         if kept is FREED:
             raise freed(node)
         kept.call.check(node)
-        with kept.draws.replay():  # the rule may compute the value again
-            return self._answer(kept, node, tangents, record)
+        def run() -> list[Any]:
+            with kept.draws.replay():  # the rule may compute the value again
+                return self._answer(kept, node, tangents, record)
+
+        live = record or bool(_state.state().accumulators)
+        found, departed = run_rule(live, run)
+        if departed and in_result(departed, found, run):
+            return [None if t is None else severed(t, departed, node, RULE) for t in found]
+        return list(found)
 
     def _answer(
         self, kept: _Kept, node: Any, tangents: Sequence[Any], record: bool

@@ -3,17 +3,20 @@ derivative in these values, which must be an error and not a missing term."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..arrays import is_array
+import numpy
+
 from ..core import state as _state
 from ..core.cotangent import accumulate, wrapped
 from ..core.custom_op import CustomOp
 from ..core.node import Node, where
-from ..core.tensor import Tensor, is_inexact, wrap
-from ..departures import Departure, followed, intended_in, may_leave
+from ..core.tensor import Tensor, wrap
+from ..departures import Departure, followed, intended_in, marked, may_leave
 from ..errors import NotDifferentiableError
+from ..linearity import numbers_of
 from .context import UnknownOp, UnknownTangent, stand_in
 
 Message = tuple[str, str, str, str]
@@ -43,6 +46,27 @@ def run_forward(forward: Callable[..., Any], *args: Any) -> tuple[Any, Sequence[
     return answer, [d for d in departures if d.live]
 
 
+def in_result(
+    departures: Sequence[Departure], found: Sequence[Any], again: Callable[[], Sequence[Any]]
+) -> bool:
+    """Whether what left the library in a rule is a part of some of its results.
+
+    found  these results
+    again  runs the rule once more and returns them: NaN leaves, and arrives where it is a part
+    """
+    marks: list[Any] = []
+    try:
+        with marked.held(marks), numpy.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results = again()
+    except Exception:  # of code that wants no NaN
+        return True
+    return len(marks) < len(departures) or any(
+        numpy.any(numpy.isnan(numbers_of(r)) & ~numpy.isnan(numbers_of(f)))
+        for r, f in zip(results, found, strict=True) if r is not None and f is not None
+    )
+
+
 class _InRule(list[Departure]):
     """The departures in a rule itself."""
 
@@ -52,19 +76,35 @@ class _InRule(list[Departure]):
 
 
 def with_forward(
-    departures: Sequence[Departure], kept: Iterable[Any],
+    departures: Sequence[Departure], left: Callable[[], bool],
     in_forward: Callable[[], Sequence[Departure]],
 ) -> Sequence[Departure]:
-    """The departures in a rule; and those in its forward, if the rule reads plain arrays.
+    """The departures in a rule; or those in its forward, if the rule reads what was taken out.
 
-    kept   all that the rule reads: what the forward took out may be among it, and has no history
+    left  whether it reads something that may have been; it has no history
     """
-    if departures or not any(is_array(v) and is_inexact(v) for v in kept):
+    if departures:
         return departures
-    return in_forward()
+    found = in_forward()
+    return found if found and left() else ()
 
 
-def severed(r: Any, departures: Sequence[Departure], node: Node) -> Any:
+BACKWARD = (
+    "a backward in tensor operations",
+    "write it with pullback's operations; or mark the backward of a Function "
+    "@once_differentiable, which says that it has a first derivative only; x.detach() for a "
+    "constant",
+)
+RULE = (
+    "a rule in tensor operations",
+    "write it with pullback's operations; x.detach() for a constant",
+)
+"""What is expected, and how to mend it: of a rule of reverse mode, and of forward mode."""
+
+
+def severed(
+    r: Any, departures: Sequence[Departure], node: Node, words: tuple[str, str] = BACKWARD
+) -> Any:
     """A gradient with a history that raises where a derivative needs what left the library.
 
     Raises later, in a derivative: `NotDifferentiableError`. The part of its history that was
@@ -75,11 +115,9 @@ def severed(r: Any, departures: Sequence[Departure], node: Node) -> Any:
         return r
     first = departures[0]
     return _severed(r, tuple(dict.fromkeys(d.node for d in departures)), (
-        f"second derivative through {where(node)}", "a backward in tensor operations",
+        f"second derivative through {where(node)}", words[0],
         f"one in which a tracked tensor leaves the library by {first.by} at {first.line}",
-        "write it with pullback's operations; or mark the backward of a Function "
-        "@once_differentiable, which says that it has a first derivative only; "
-        "x.detach() for a constant",
+        words[1],
     ))
 
 

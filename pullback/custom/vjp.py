@@ -31,6 +31,7 @@ from .capture_guard import closed
 from .captured_values import unchanged
 from .rule import accumulate_checked, enter_rule, outputs_of, rule_name
 from .severed import run_forward, run_rule, with_forward
+from .taken_values import left_in_residuals
 
 _running: Scoped[Mapping[Any, State]] = Scoped("running fwd", MappingProxyType({}))
 """For each function whose `fwd` runs without being recorded, the state that it started in."""
@@ -192,7 +193,12 @@ class CustomVjp(HandWritten):
             if before is not None:
                 _state.restore(before)
         if again:
-            departed = with_forward(departed, leaves(kept.values), lambda: in_forward)
+            departed = with_forward(
+                departed, lambda: left_in_residuals(
+                    leaves(residuals), [*kept.call.leaves, *leaves(kept.call.constants())]
+                ),
+                lambda: in_forward,
+            )
         accumulate_checked(
             self._gradients(answer, kept.call, node), node, cotangents, needed, record, self._bwd,
             departures=departed,

@@ -189,11 +189,13 @@ def _is_plain(attrs: Mapping[str, Any]) -> bool:
             and all(n is None or n.__class__ is int for n in (part.start, part.stop, part.step))
         )
         for part in parts
-    ) and all(
-        n is None or isinstance(n, (int, bool))
-        for name in ("shape", "axis", "axes")
-        for n in (attrs[name] if isinstance(attrs.get(name), (tuple, list)) else ())
-    )
+    ) and all(map(_is_number, [attrs.get(name) for name in ("shape", "axis", "axes")]))
+
+
+def _is_number(value: Any) -> bool:
+    """Whether an attribute is a number, or several: not one that the graph computes."""
+    parts = value if isinstance(value, (tuple, list)) else (value,)
+    return all(n is None or isinstance(n, (int, numpy.integer)) for n in parts)
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
@@ -247,7 +249,7 @@ def view_in_graph(op: Any, base: Tensor, view: Tensor, attrs: Mapping[str, Any])
         shape = tuple(held.shape)
         if shape == tuple(view._data.shape) or sum(n != 1 for n in shape) <= 1:
             return attrs  # which any order allows
-    found = layout_of(held)
+    found = None if is_open(view._data.shape) else layout_of(held)
     if found is None:
         return _sharing(attrs, None)
     array = _stand_in(tuple(held.shape), found.strides)

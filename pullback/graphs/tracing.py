@@ -23,6 +23,7 @@ from ..errors import BatchedValueError, GraphError, ShapeError
 from ..kinds import symbols as _symbols
 from ..kinds.batching import drawn
 from ..kinds.symbols import current_graph
+from ..rng_replay import block
 from ..variable import Variable
 from .closure import closure_of
 from .func_graph import Body
@@ -228,10 +229,14 @@ def random(
         n if isinstance(n, (int, numpy.integer)) else None for n in shape
     )
     graph = current_graph()
-    made = graph.source(
-        Random(draw, subject), static, dtype, {"shape": shape if opened else tuple(shape)}
-    )
-    return made._data
+
+    def make() -> Symbol:
+        attrs = {"shape": shape if opened else tuple(shape)}
+        found: Symbol = graph.source(Random(draw, subject), static, dtype, attrs)._data
+        return found
+
+    symbol: Symbol = block().symbol(make)  # a second run gets that of the first
+    return symbol
 
 
 later: Any = _symbols.later

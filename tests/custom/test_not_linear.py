@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -73,10 +75,13 @@ def by_override(rule: Rule) -> Any:
     return f
 
 
-def by_operation(rule: Rule) -> Any:
-    name = f"written_{id(rule)}"
+COUNT = count()
 
-    @pb.op(name=name)
+
+def by_operation(rule: Rule, *, elementwise: bool = False) -> Any:
+    name = f"written_{next(COUNT)}"
+
+    @pb.op(name=name, elementwise=elementwise, shape=None if elementwise else "x")
     def written(xp: Any, x: Any, /) -> Any:
         return x * 1.0
 
@@ -91,6 +96,7 @@ def by_operation(rule: Rule) -> Any:
 STYLES = {
     "custom_gradient": by_custom_gradient, "Function": by_function, "custom_vjp": by_custom_vjp,
     "override": by_override, "operation": by_operation,
+    "elementwise": partial(by_operation, elementwise=True),
 }
 X, T = np.array([1.0, -2.0, 3.0]), np.array([0.3, 0.7, -1.1])
 FORWARD: dict[str, Callable[[Any], Any]] = {
@@ -110,12 +116,93 @@ def test_forward_mode_is_refused(style: str) -> None:
     for name, rule in NOT_LINEAR.items():
         f = STYLES[style](rule)
         for mode, run in FORWARD.items():
-            if style == "operation" and mode in ("jacfwd", "vmap"):
+            if style in ("operation", "elementwise") and mode in ("jacfwd", "vmap"):
                 continue  # without a batching rule, it runs in a loop, of which a warning tells
             with pytest.raises(NotDifferentiableError, match="linear in its cotangent") as caught:
                 run(f)
             assert "grad of grad" in caught.value.fix, (name, mode)
             assert state() == before
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_traced_function_refuses_it_when_it_runs(style: str) -> None:
+    for names, refused in ((NOT_LINEAR, True), (LINEAR, False)):
+        for name, rule in names.items():
+            f = STYLES[style](rule)
+            inside = pb.function(lambda x, t, f=f: pb.jvp(f, (x,), (t,))[1])
+            ways = {m: FORWARD[m] for m in ("jvp", "linearize", "hvp", "scalar")}
+            runs = [partial(run, pb.function(lambda x, f=f: f(x))) for run in ways.values()]
+            for run in (*runs, partial(inside, pb.tensor(X), pb.tensor(T))):
+                if not refused:
+                    run()
+                    continue
+                with pytest.raises(NotDifferentiableError, match="in its cotangent") as caught:
+                    run()
+                assert "grad of grad" in caught.value.fix, name
+
+
+def test_a_traced_rule_that_draws_random_numbers_is_linear_in_its_cotangent() -> None:
+    f = by_custom_gradient(LINEAR["random"])
+    traced = pb.function(lambda x, t: pb.jvp(f, (x,), (t,))[1])
+    found = [traced(pb.tensor(X), pb.tensor(T)).numpy() for _ in range(2)]
+    assert np.all(found[0] / T >= 0.5)
+    assert np.all(found[0] != found[1])
+
+
+def by_custom_jvp(rule: Rule) -> Any:
+    f = pb.custom_jvp(lambda x: x * 1.0)
+    f.defjvp(lambda ps, ts: (ps[0] * 1.0, rule(ts[0], ps[0])))
+    return f
+
+
+def by_defjvps(rule: Rule) -> Any:
+    f = pb.custom_jvp(lambda x: x * 1.0)
+    f.defjvps(lambda t, ans, x: rule(t, x))
+    return f
+
+
+def by_jvp_of_function(rule: Rule) -> Any:
+    class Pushed(pb.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * 1.0
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return rule(t, *ctx.saved_tensors)
+
+    return Pushed.apply
+
+
+def by_backward(f: Callable[[Any], Any]) -> None:
+    pb.sum(f(pb.tensor(X, requires_grad=True)) * T).backward()
+
+
+REVERSE: dict[str, Callable[[Any], Any]] = {
+    "grad": lambda f: pb.grad(lambda x: pb.sum(f(x) * T))(X),
+    "vjp": lambda f: pb.vjp(f, X)[1](T),
+    "hessian": lambda f: pb.hessian(lambda x: pb.sum(f(x) * x))(X),
+    "backward": by_backward,
+    "vmap": lambda f: pb.vmap(lambda x: pb.vjp(f, x)[1](x))(X[None]),
+    "traced": lambda f: pb.grad(pb.function(lambda x: pb.sum(f(x) * T)))(X),
+    "in a trace": lambda f: pb.function(lambda x: pb.vjp(f, x)[1](x))(pb.tensor(X)),
+}
+
+
+@pytest.mark.parametrize("make", [by_custom_jvp, by_defjvps, by_jvp_of_function])
+def test_reverse_mode_is_refused_of_a_rule_that_is_not_linear_in_its_tangent(make: Any) -> None:
+    before = state()
+    for name, rule in NOT_LINEAR.items():
+        for mode, run in REVERSE.items():
+            with pytest.raises(NotDifferentiableError, match="linear in its tangents") as caught:
+                run(make(rule))
+            assert "jvp" in caught.value.fix, (name, mode)
+            assert state() == before
+        pb.jvp(make(rule), (X,), (T,))
+    for rule in LINEAR.values():
+        for run in REVERSE.values():
+            run(make(rule))
 
 
 @pytest.mark.parametrize("style", STYLES)
