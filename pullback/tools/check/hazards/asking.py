@@ -76,6 +76,11 @@ def eager(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
         return numbers(gradients(loss(*tensors), tensors, materialize_grads=True))
 
 
+def _or_zeros(g: Any, x: Any) -> Any:
+    """A gradient; zeros if it is None, as where a rule has None for an argument."""
+    return OPS["zeros_like"](x.detach()) if g is None else g
+
+
 def numbers(found: Sequence[Any]) -> list[Any]:
     """Gradients as NumPy arrays."""
     return [numpy_of(raw(g)) for g in found]
@@ -84,7 +89,7 @@ def numbers(found: Sequence[Any]) -> list[Any]:
 def _backward(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
     tensors = subject.tensors(point, requires_grad=True)
     backward([loss(*tensors)])
-    return numbers([t.grad for t in tensors])
+    return numbers([_or_zeros(t.grad, t) for t in tensors])
 
 
 def _tape(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
@@ -93,7 +98,9 @@ def _tape(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:
         for t in tensors:
             tape.watch(t)
         value = loss(*tensors)
-    return numbers(tape.gradient(value, tensors))
+    return numbers([
+        _or_zeros(g, t) for g, t in zip(tape.gradient(value, tensors), tensors, strict=True)
+    ])
 
 
 def _grad(loss: Any, subject: Subject, point: list[Any]) -> list[Any]:

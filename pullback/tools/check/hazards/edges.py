@@ -175,6 +175,8 @@ def _is_wrong_far_out(
         return False
     if max(size, abs(seen)) * at <= _SLACK or _has_steps(subject, point):  # or it is rounding noise
         return False
+    if seen == 0 and _is_flat(subject, d):
+        return False
     for step in (-1e-4, 3e-5, 1e-4):
         near = [like(x, numpy_of(x) * (1 + step * a)) for x, a in zip(point, d, strict=True)]
         result, error = attempted(_pulled, subject, near)
@@ -184,6 +186,17 @@ def _is_wrong_far_out(
         if other != seen and not abs(other - seen) <= 1e-2 * abs(seen):
             return False
     return True
+
+
+def _is_flat(subject: Subject, d: Direction) -> bool:
+    """Whether values and gradients show no slope at the examples: it has steps, as `round`."""
+    point = fresh(subject)
+    near = [like(x, numpy_of(x) + 1e-6 * a) for x, a in zip(point, d, strict=True)]
+    known, _ = attempted(_pulled, subject, point)
+    outs = [[numpy_of(o) for o in Run(subject, at).outs] for at in (point, near)]
+    if known is None or any(g[a > 0].any() for g, a in zip(known, d, strict=True)):
+        return False
+    return all(numpy.array_equal(a, b) for a, b in zip(*outs, strict=True))
 
 
 def _has_steps(subject: Subject, point: Sequence[Any]) -> bool:

@@ -17,11 +17,12 @@ from .comparing import attempted, first_of
 
 _FIX = "take lengths from the inputs, not from the examples"
 _MOST = 3
+_SMALL = 8  # of an axis that is tried much longer: rules may work in pieces
 
 
 @law("lengths", "a rule that is right for axes of the examples' lengths only")
 def lengths(subject: Subject) -> Iterator[Finding]:
-    """With axes of length 1, or longer by one, the gradient still is the derivative."""
+    """With axes of length 1, longer by one, or much longer, the gradient still is the derivative."""
     found = sorted({n for x in subject.best for n in numpy_of(x).shape if n})
     cases = ready(subject)
     if not found or not cases:
@@ -30,7 +31,7 @@ def lengths(subject: Subject) -> Iterator[Finding]:
         yield not_applicable("the gradient is wrong at the examples already")
     else:
         for n in found[:_MOST]:
-            for m in (1, n + 1):
+            for m in (1, n + 1, *[4 * n + 3] * (n == found[0] <= _SMALL)):
                 if m != n:
                     yield _at(subject, subject.best, n, m)
 
