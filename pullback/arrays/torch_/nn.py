@@ -12,6 +12,7 @@ from torch.nn import functional
 from ..numpy_.nn import _taps
 from .dtypes import matched
 from .shapes import softmax
+from .wrapped import may_be_saved
 
 _Sizes = tuple[int, ...]
 
@@ -44,7 +45,10 @@ def cross_entropy_slope(logits: Any, targets: Any, axis: int, label_smoothing: f
         q = targets * (1 - label_smoothing) + share if label_smoothing else targets
         return slope * q.sum(axis, keepdim=True) - q
     at = targets.to(torch.int64).unsqueeze(axis)
-    slope.scatter_add_(axis, at, slope.new_full((), label_smoothing - 1).expand(at.shape))
+    ones = slope.new_full((), label_smoothing - 1).expand(at.shape)
+    if may_be_saved(slope):
+        return slope.scatter_add(axis, at, ones) - share
+    slope.scatter_add_(axis, at, ones)
     return slope.sub_(share) if share else slope
 
 
@@ -136,7 +140,8 @@ def max_pool(x: Any, windows: Any) -> Any:
     least = -torch.inf if x.is_floating_point() else torch.iinfo(x.dtype).min
     out = x.new_full((*x.shape[:2], *windows.outs(x.shape[2:])), least)
     for _, at_x, at_out in _taps(x.shape[2:], out.shape[2:], windows):
-        out[at_out] = torch.maximum(out[at_out], x[at_x])
+        largest = out[at_out].clone() if may_be_saved(x) else out[at_out]
+        out[at_out] = torch.maximum(largest, x[at_x])
     return out
 
 

@@ -10,6 +10,7 @@ import array_api_compat.torch as compat
 import torch
 
 from .dtypes import dtype_of, inexact, matched, together
+from .wrapped import may_be_saved
 
 # Reductions ---------------------------------------------------------------------------------
 
@@ -88,7 +89,7 @@ def softmax(x: Any, axis: int = -1) -> Any:
     x = inexact(x)
     if not x.shape[axis]:
         return x
-    return torch.softmax(x, axis).masked_fill_(_nowhere(x, axis), 0)
+    return _filled(torch.softmax(x, axis), _nowhere(x, axis), 0)
 
 
 def log_softmax(x: Any, axis: int = -1) -> Any:
@@ -96,7 +97,11 @@ def log_softmax(x: Any, axis: int = -1) -> Any:
     x = inexact(x)
     if not x.shape[axis]:
         return x
-    return torch.log_softmax(x, axis).masked_fill_(_nowhere(x, axis), -torch.inf)
+    return _filled(torch.log_softmax(x, axis), _nowhere(x, axis), -torch.inf)
+
+
+def _filled(x: Any, where: Any, value: float) -> Any:
+    return x.masked_fill(where, value) if may_be_saved(x) else x.masked_fill_(where, value)
 
 
 def _nowhere(x: Any, axis: int) -> Any:

@@ -16,6 +16,12 @@ is_wrapped = _functorch.is_functorch_wrapped_tensor
 """Whether a tensor belongs to a running transformation of `torch.func`."""
 
 
+def may_be_saved(array: Any) -> bool:
+    """Whether PyTorch may have saved an array for a derivative, so that it must not be written."""
+    return array.requires_grad or is_wrapped(array)
+
+
+
 def transforming() -> bool:
     """Whether a transformation of `torch.func` runs: `out=` and many in-place writes fail there."""
     return _functorch.maybe_current_level() is not None

@@ -22,7 +22,7 @@ _SMALL = 8  # of an axis that is tried much longer: rules may work in pieces
 
 @law("lengths", "a rule that is right for axes of the examples' lengths only")
 def lengths(subject: Subject) -> Iterator[Finding]:
-    """With axes of length 1, longer by one, or much longer, the gradient still is the derivative."""
+    """With axes of length 1, longer by one, or much longer, the gradient is the derivative."""
     found = sorted({n for x in subject.best for n in numpy_of(x).shape if n})
     cases = ready(subject)
     if not found or not cases:
