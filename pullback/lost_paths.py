@@ -182,6 +182,18 @@ def detached(x: Any, by: str) -> Any:
     return made
 
 
+def held_fixed(x: Any) -> Any:
+    """The values of a tensor without history; for functions that need no derivative of a part.
+
+    It is not noted: nothing is lost there.
+
+    >>> import pullback as pb
+    >>> held_fixed(pb.tensor([1.0], requires_grad=True)).requires_grad
+    False
+    """
+    return wrap(x._out, constant(x._shared())) if isinstance(x, Tensor) else x
+
+
 def copied(values: Any, made: Any, by: str) -> Any:
     """A tensor without history, `made` from the values of others; `by` names the call.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .core.tensor import Tensor, raw, to_array
 from .kinds.symbols import whole
+from .lost_paths import held_fixed
 from .ops import abs as _abs
 from .ops import (
     erf,
@@ -19,7 +20,6 @@ from .ops import (
     moveaxis,
     reshape,
     squeeze,
-    stop_gradient,
     where,
 )
 from .ops import log_sigmoid as log_expit
@@ -75,7 +75,7 @@ def logsumexp(
     a, b = stacked(a), 1.0 if b is None else stacked(b)
     a = a if isinstance(a, Tensor) else to_array(a)
     b = b if isinstance(b, Tensor) else to_array(b)
-    largest = stop_gradient(_max(where(b == 0, -math.inf, a), axis=axis, keepdims=True))
+    largest = held_fixed(_max(where(b == 0, -math.inf, a), axis=axis, keepdims=True))
     largest = where(isfinite(largest), largest, 0.0)
     shifted = a - largest
     # 0 * inf is NaN, so an entry of weight 0 must not overflow or be NaN.
@@ -86,7 +86,7 @@ def logsumexp(
         total, largest = squeeze(total, axis=axes), squeeze(largest, axis=axes)
     nothing = total == 0
     value = where(nothing, -math.inf, log(_abs(where(nothing, 1.0, total))) + largest)
-    sign = stop_gradient(_sign(total))
+    sign = held_fixed(_sign(total))
     return (value, sign) if return_sign else where(sign < 0, math.nan, value)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ArgumentError
-from ..ops import clip, conj, real, stop_gradient, sum, where
+from ..lost_paths import held_fixed
+from ..ops import clip, conj, real, sum, where
 from ..ops.declaring import op
 
 __all__ = ["clip_gradient", "reverse_gradient", "scale_gradient", "straight_through"]
@@ -109,9 +110,9 @@ def straight_through(
 
     def both(*args: Any) -> Any:
         soft = args[0] if surrogate is None else surrogate(*args)
-        hard = forward(*(stop_gradient(a) for a in args))
+        hard = forward(*(held_fixed(a) for a in args))
         # soft - stop(soft) is exactly zero where soft is finite, and carries soft's gradient.
-        return stop_gradient(hard) + (soft - stop_gradient(soft))
+        return held_fixed(hard) + (soft - held_fixed(soft))
 
     both.__name__ = f"straight_through_{getattr(forward, '__name__', 'function')}"
     return both

@@ -14,6 +14,7 @@ from ..core.tensor import is_inexact, raw
 from ..errors import ArgumentError, ShapeError
 from ..kinds.shapes import broadcast, shape_of
 from ..kinds.symbols import lengths_of, whole
+from ..lost_paths import held_fixed
 from .arithmetic import abs
 from .creation import zeros_like
 from .declaring import face_of, op
@@ -30,7 +31,6 @@ from .operands import (
     tolerance_of,
 )
 from .products import matmul
-from .rounding import stop_gradient
 from .selecting import where
 from .shaping import reshape, with_rank
 from .solving import inv
@@ -199,7 +199,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
     np.int64(1)
     """
     x = matrices_of(x, "matrix_rank")
-    sizes = svdvals(stop_gradient(x))
+    sizes = svdvals(held_fixed(x))
     if rtol is None:
         rtol = sorted(x.shape[-2:])[1] * float(finfo(sizes.dtype).eps)
     return _matrix_rank(sizes, rtol=tolerance_of(rtol, x, "matrix_rank"))
@@ -271,7 +271,7 @@ def _expm_along(x: Any, v: Any) -> Any:
     """The derivative of exp x along v: the corner of exp [[x, v], [0, x]]."""
     n = lengths_of(x)[-1]
     # The result is linear in v, which may be large: choose the scaling by x alone.
-    size = vector_norm(stop_gradient(v), axis=(-2, -1), keepdims=True)
+    size = vector_norm(held_fixed(v), axis=(-2, -1), keepdims=True)
     size = where(size == 0, 1, size)
     below = concat([zeros_like(x), x], axis=-1)
     blocks = concat([concat([x, v / size], axis=-1), below], axis=-2)

@@ -85,7 +85,7 @@ def _spread(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         f"The {'variance' if name == 'var' else 'standard deviation'} over all or some axes.\n\n"
         "    Divides by n - correction; unbiased=False means correction=0.\n    "
     )
-    return guarded(call, name)
+    return guarded(of_scalars(call), name)
 
 
 var, std = _spread(ops.var, "var"), _spread(ops.std, "std")

@@ -247,9 +247,13 @@ class _Call(CustomOp):
         for end in reached_ends(roots, [(start, END)]):
             older = is_older(end, start)
             if older and end not in known and end.level <= self.level:
+                written = not is_older(end, node.seq)
                 raise CaptureError(
                     f"second run of {where(node)}", "the captured tensors of the first run",
-                    "a new captured tensor", "make the function deterministic",
+                    "one that was written in place, or replaced, since the call" if written
+                    else "a new captured tensor",
+                    "pass it as an argument, and compute a new tensor (y = y + 1, not y += 1)"
+                    if written else "make the function deterministic",
                 )
 
     def push(self, node: Any, tangents: Sequence[Any], record: bool, cls: type) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from ... import ops
 from ...core.tensor import raw
 from ...errors import ArgumentError, ShapeError
+from ...lost_paths import held_fixed
 from ...random import default_generator
 
 __all__ = [
@@ -186,6 +187,6 @@ def gumbel_softmax(
     soft = ops.softmax((logits - ops.log(noise)) / tau, axis=axis)
     if not hard:
         return soft
-    values = ops.stop_gradient(soft)
+    values = held_fixed(soft)
     best = ops.max(values, axis=axis, keepdims=True)
     return ops.where(values == best, 1 - values, -values) + soft

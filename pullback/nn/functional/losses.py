@@ -15,6 +15,7 @@ from ...arrays import known
 from ...arrays.batched import Batched
 from ...core.tensor import is_inexact, raw
 from ...errors import ArgumentError, ShapeError
+from ...lost_paths import held_fixed
 from ...ops.losses import reduced
 
 __all__ = [
@@ -164,7 +165,7 @@ def gaussian_nll_loss(
             )
         variance = ops.expand_dims(variance, axis=-1)
     # A straight-through clamp: the gradient is taken at the clamped value and passed on.
-    low = ops.stop_gradient(ops.where(variance < eps, eps - variance, ops.zeros_like(variance)))
+    low = held_fixed(ops.where(variance < eps, eps - variance, ops.zeros_like(variance)))
     v = variance + low
     difference = x - target
     values = (ops.log(v) + difference * difference / v) * 0.5
@@ -206,7 +207,7 @@ def binary_cross_entropy(
     inside = ops.where(edge, 0.5, p)
     values = -(target * ops.log(inside) + (1 - target) * ops.log1p(-inside))
     # There PyTorch's slope is (p - t) / 1e-12, while the value uses the clamped logarithms.
-    fixed = ops.stop_gradient(p)
+    fixed = held_fixed(p)
     ends = -(target * _cut_log(fixed) + (1 - target) * _cut_log(1 - fixed))
     values = ops.where(edge, ends + (p - fixed) * ((fixed - target) * 1e12), values)
     if weight is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from ...errors import ArgumentError, ArgumentTypeError, suggestion
+from ...errors import ArgumentError, ArgumentTypeError, LostGradientError, suggestion
 from . import calling as calling
 from . import numeric as numeric
 from . import spaces as spaces
@@ -100,5 +100,6 @@ def findings_of(law: Law, subject: Subject) -> Iterator[Finding]:
     except Exception as error:
         yield failed(
             f"`{subject.name}`, when its gradient is computed", "a result", first_of(error),
-            "correct the code that raises", inputs=map(numpy_of, subject.point),
+            error.fix if isinstance(error, LostGradientError) else "correct the code that raises",
+            inputs=map(numpy_of, subject.point),
         )

@@ -14,6 +14,7 @@ from .differences import slope
 from .finding import Finding, failed, not_applicable, passed
 from .hints import by_entry, hint
 from .laws import law
+from .lost import advice
 from .shrinking import shrunk
 from .steady import steady
 from .subject import Subject, like, numpy_of, random_like
@@ -89,8 +90,10 @@ def wrong_gradient(case: Case) -> Finding:
         f"gradient of `{subject.name}` w.r.t. {subject.names[i]}, for a cotangent of "
         + ", ".join(map(in_words, small.weights)),
         f"the derivative of {of}: {in_words(wanted[i])}", in_words(small.gradient[i]),
-        hint([by_entry(c)[i] for c in every], [c.gradient[i] for c in every],
-             [c.weights[0] for c in every if len(c.weights) == 1]),
+        advice(subject, case.point, hint(
+            [by_entry(c)[i] for c in every], [c.gradient[i] for c in every],
+            [c.weights[0] for c in every if len(c.weights) == 1],
+        )),
         dtype=precision(small), inputs=small.entries, wanted=wanted[i], seen=small.gradient[i],
         difference=apart[i],
     )
@@ -113,7 +116,8 @@ def check_jvp(subject: Subject) -> Iterator[Finding]:
             if not bool((apart <= case.tolerance(scale) + 30 * e[t]).all()):
                 yield failed(
                     f"tangent of output {k} of `{subject.name}`{_of_the_gradient(case)}",
-                    in_words(v), in_words(s), hint([v], [s]), path="jvp", inputs=case.entries,
+                    in_words(v), in_words(s), advice(subject, case.point, hint([v], [s])),
+                    path="jvp", inputs=case.entries,
                     wanted=v, seen=s, difference=float(apart.max(initial=0)),
                     dtype=precision(case),
                 )

@@ -40,6 +40,8 @@ CAUSES: Final[dict[str, str]] = {
     "domain": "the function is not defined there: a logarithm or a root of a negative number",
     "overflow": "a number too large for its dtype",
     "not finite": "the source, the cotangent or a constant was already NaN or infinite",
+    # another number than the derivative
+    "partly lost": "one path to the source is there, another was cut: detach, no_grad",
     # nothing wrong
     "unknown": "in a graph: the path is connected, and the values are known when the graph runs",
     "fine": "the gradient is finite and not zero",

@@ -16,6 +16,7 @@ from ..debug.journal import keeping, paused
 from .causes import CURES
 from .explanation import Explanation
 from .numbers import of_numbers
+from .partly import partly
 from .severed import of_none, own_node
 
 __all__ = ["explain"]
@@ -91,7 +92,7 @@ def _one(y: Any, x: Any, tape: Any, cotangent: Any) -> Explanation:
     if any(holds_symbols(raw(t)) for t, _ in roots.values()):
         return Explanation("unknown", "unknown", "The path is connected; inside a graph, the value "
                            "of the gradient is known only when the graph runs.")
-    return of_numbers(roots, x, node, spans)
+    return partly(of_numbers(roots, x, node, spans), targets, x, node, tape)
 
 
 def is_reached(roots: Mapping[Any, Any], spans: Any, node: Any) -> bool:

@@ -92,6 +92,11 @@ class Flow:
         carrying = [c for c in found if c.kind not in indices]
         return next(iter(carrying or found), None)
 
+    def cuts(self, cuts: Sequence[Lost]) -> list[Lost]:
+        """The cuts at which a part of the history ends, each once, in order."""
+        found = [_of(*b, cuts) for b in self.broken()]
+        return list({c.number: c for c in found if c is not None}.values())
+
     def places(self, cut: Lost) -> tuple[Place, ...]:
         """The operations from the source to the target, in order, including the cut."""
         after = set(self.starts)

@@ -22,7 +22,7 @@ from ..debug.journal import Event, latest
 from .causes import CURES
 from .explanation import Explanation, Place
 from .origins import Forward, Origin, as_numpy, bad_event, bad_values, is_finite, is_written
-from .severed import HINT, STEPS, beside, line_from
+from .severed import HINT, STEPS, line_from
 
 DEAD = {"relu", "relu6", "maximum", "minimum", "leaky_relu", "hard_tanh", "hard_sigmoid", "max"}
 FLAT = {"sign", "round", "floor", "ceil", "trunc", "floor_divide", "heaviside"}
@@ -102,7 +102,7 @@ def _of_order(order: Sequence[Node], roots: Mapping[Node, Any], node: Node) -> E
     norm = float(numpy.sqrt((abs(values.astype(numpy.complex128)) ** 2).sum()))
     text = f"The gradient is finite and not zero: norm {norm:.6g} over {values.size} entries."
     if all(is_finite(t._data) for t, _ in roots.values()):
-        return Explanation("fine", "fine", text + beside(node, max(n.seq for n in roots)))
+        return Explanation("fine", "fine", text)
     found = _first_forward(roots, "fine", Forward(order), steps) or Explanation(
         "fine", "not finite", "", fix=CURES["not finite"])
     found.text = f"The target is not finite, although the gradient is. {found.text}".rstrip()

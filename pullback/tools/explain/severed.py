@@ -52,9 +52,9 @@ def of_none(
         found = _outside(node, x, roots, tape)
         if found is not None:
             return found
-    flow = _flow(targets, x, node)
+    flow = flow_of(targets, x, node)
     candidates = [c for c in losses() if is_from(c, node, flow) is not False]
-    chosen, guess = _choose(candidates, targets, node, flow, _last(targets, tape))
+    chosen, guess = _choose(candidates, targets, node, flow, last_of(targets, tape))
     if chosen is not None:
         places = () if flow is None else flow.places(chosen)
         return _of_cut(chosen, _kind(chosen, x), places, last=guess)
@@ -75,7 +75,7 @@ def of_target(targets: Sequence[Any]) -> Explanation:
     """Explains targets that have no history at all, for any source."""
     if not any(isinstance(t, Tensor) for t in targets):
         return _no_tensor(targets)
-    flow = _flow(targets)
+    flow = flow_of(targets)
     found, guess = _choose(losses(), targets, None, flow, math.inf)
     if found is None:
         return _plain("unwatched", "The target has no history: it was computed from tensors that "
@@ -85,7 +85,7 @@ def of_target(targets: Sequence[Any]) -> Explanation:
     return _of_cut(found, "replaced" if step else found.kind, (), last=guess)
 
 
-def _flow(targets: Sequence[Any], x: Any = None, node: Node | None = None) -> Flow | None:
+def flow_of(targets: Sequence[Any], x: Any = None, node: Node | None = None) -> Flow | None:
     """The data path to targets, if they were computed inside the last debug block."""
     journal = latest()
     flow = None if journal is None else Flow(journal, targets, x, node)
@@ -107,7 +107,7 @@ def is_from(cut: Lost, node: Node | None, flow: Flow | None) -> bool | None:
     return known
 
 
-def _last(targets: Sequence[Any], tape: Any) -> float:
+def last_of(targets: Sequence[Any], tape: Any) -> float:
     """The last operation of the targets: later cuts (say, printing the loss) are not the cause."""
     nodes = [own_node(t) for t in targets]
     if nodes and all(n is not None for n in nodes):
@@ -134,9 +134,9 @@ def _choose(
         candidates = [c for c in candidates if c.kind in (LEFT, STOPPED)
                       and is_from(c, node, flow) and (symbols or c.number < again)]
     # A cut that also happens after the target, such as printing in a loop, is not the cause.
-    later = {_site(c) for c in losses() if c.number >= last}
+    later = {site_of(c) for c in losses() if c.number >= last}
     before = [c for c in candidates if c.number < last]
-    before = [c for c in before if _site(c) not in later] or [
+    before = [c for c in before if site_of(c) not in later] or [
         c for c in before if is_from(c, node, flow)]
     if not before and any(own_node(t) is None for t in targets):
         before = candidates
@@ -149,7 +149,7 @@ def _choose(
 
 def _guess(fitting: Sequence[Lost], sure: bool | None, flow: Flow | None) -> str:
     """The sentence that marks the cause as a guess and lists the others; "" if it is certain."""
-    others = list(dict.fromkeys(_site(c) for c in reversed(fitting)))[1:]
+    others = list(dict.fromkeys(site_of(c) for c in reversed(fitting)))[1:]
     if sure and not others:
         return ""
     more = f" and {len(others) - 3} more" if len(others) > 3 else ""
@@ -158,21 +158,8 @@ def _guess(fitting: Sequence[Lost], sure: bool | None, flow: Flow | None) -> str
     return f" This is a guess: the cut nearest the target{also}.{hint}"
 
 
-def beside(node: Node, last: float) -> str:
-    """The sentence that lists other values of a source, which left its history before the target.
-
-    ""  if there are none
-    """
-    cuts = [c for c in losses() if c.number < last and is_from(c, node, None)]
-    sites = list(dict.fromkeys(map(_site, reversed(cuts))))
-    if not sites:
-        return ""
-    more = f" and {len(sites) - 3} more" if len(sites) > 3 else ""
-    return (f" Values that came from the source also left its history, by {', '.join(sites[:3])}"
-            f"{more}: what was computed from them has no part in this gradient.")
-
-
-def _site(cut: Lost) -> str:
+def site_of(cut: Lost) -> str:
+    """The operation of a cut and its line."""
     return f"`{cut.operation}` at {cut.file}:{cut.line}"
 
 
@@ -196,7 +183,7 @@ def _without_node(x: Any, targets: Sequence[Any]) -> Explanation:
     for cut in reversed(losses()):
         if cut.result is not None and cut.result() is x:
             return _of_cut(cut, _kind(cut, x), (), "The source is itself a result. ")
-    flow = _flow([x])
+    flow = flow_of([x])
     found = None if flow is None else flow.cut(losses())
     if found is not None:
         step = found.replaces and found.kind in (OFF, OUTSIDE)

@@ -113,10 +113,10 @@ TRUTHS: dict[str, tuple[Callable[[], Explanation], tuple[str, str, str], str, st
         ("inf", "sqrt(0)", "sqrt"), "", "On other paths"),
     "a part that is detached": (
         lambda: of(lambda x: x * x.detach(), 1.0, 2.0), ("fine", "fine", ""),
-        "also left its history, by `detach` at", "lost"),
+        "lost its history by `detach` at", "NaN"),
     "a part that left": (
         lambda: of(lambda x: x * float(x[0]), 1.0, 2.0), ("fine", "fine", ""),
-        "also left its history, by `float()` at", "lost"),
+        "lost its history by `float()` at", "NaN"),
     "nothing that left": (
         lambda: of(lambda x: x * x, 1.0, 2.0), ("fine", "fine", ""), "norm", "history"),
 }

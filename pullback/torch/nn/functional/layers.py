@@ -11,6 +11,7 @@ from .... import ops
 from ....core.inplace import overwrite
 from ....core.tensor import raw
 from ....errors import ArgumentError, DtypeError, ShapeError
+from ....lost_paths import held_fixed
 from ....nn import functional as core
 from ....random import default_generator
 from ....recording import no_grad
@@ -257,7 +258,7 @@ def embedding(
         return out
     padding_idx %= weight.shape[0]
     still = ops.expand_dims(input == padding_idx, axis=-1)
-    return ops.where(still, ops.stop_gradient(out), out)
+    return ops.where(still, held_fixed(out), out)
 
 
 @guarded
