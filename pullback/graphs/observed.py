@@ -19,6 +19,6 @@ def run_program(
     seeing = [o for o in observers_of("kernel") if o.runs]
     if not seeing:
         return program(values, store)
-    run: Callable[..., Any] = lambda *now: program(now, store)  # noqa: E731
-    results: list[Any] = through(seeing, Run(name), run)(*values)
+    run = through(seeing, Run(name), lambda *now: program(now, store))
+    results: list[Any] = run(*values)
     return results

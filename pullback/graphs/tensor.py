@@ -159,9 +159,9 @@ def symbolic_class(front: type) -> type:
         methods: dict[str, Any] = {"__slots__": (), "__doc__": GraphTensor.__doc__}
         if not isinstance(front.__dict__.get("size"), property):
             methods |= {n: front.__dict__[n] for n in ("size", "name") if n in front.__dict__}
-        found = type("GraphTensor", (Symbolic, front), methods)
-        found._out = found  # type: ignore[attr-defined]
-        register_symbolic(front, found)
+        made: Any = type("GraphTensor", (Symbolic, front), methods)
+        found = made._out = made
+        register_symbolic(front, made)
     return found
 
 

@@ -135,8 +135,8 @@ def fitted(signature: str, subject: str, /, *arrays: Any) -> Any:
                 raise unfit(subject, expected, map(shape_of, arrays))
             lengths[name] = length if known is None else known
     stack = broadcast(stacks, subject)
-    sides = (lengths.get("m"), lengths.get("n"))
-    lengths["k"] = None if None in sides else min(sides)  # type: ignore[type-var]
+    m, n = lengths.get("m"), lengths.get("n")
+    lengths["k"] = None if m is None or n is None else min(m, n)
     found = [
         arrays[0].shape if len(takes) == 1 and names == takes[0]
         else (*stack, *[lengths[n] for n in names if n in lengths])

@@ -72,8 +72,8 @@ def shape_concat(*arrays: Any, axis: int, **how: Any) -> Any:
     known = [shape_of(a) for a in arrays if not is_any(a)]
     if not known:
         return None
-    lengths = [s[axis] for s in known]
-    whole = None if None in lengths or len(known) < len(arrays) else sum(lengths)  # type: ignore[arg-type]
+    lengths = [n for n in (s[axis] for s in known) if n is not None]
+    whole = sum(lengths) if len(lengths) == len(arrays) else None
     return merged([(*s[:axis], whole, *s[axis + 1 :]) for s in known], "concat")
 
 

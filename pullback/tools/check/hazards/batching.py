@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -50,11 +51,11 @@ def batches(subject: Subject) -> Iterator[Finding]:
         given = _stacked(subject, point, examples, axes)
         stacks = [numpy.stack([gs[i] for gs in wanted]) for i in range(n)]
         yield _compared(subject, f"vmap of grad, {where}", stacks, ruled,
-                        lambda g=given, a=axes: _of_each(loss, n, g, a))  # type: ignore[misc]
+                        partial(_of_each, loss, n, given, axes))
         sums = [numpy.sum(s, 0) if a is None else numpy.moveaxis(s, 0, a)
                 for s, a in zip(stacks, axes, strict=True)]
         yield _compared(subject, f"grad of vmap, {where}", sums, ruled,
-                        lambda g=given, a=axes: _of_all(loss, n, g, a))  # type: ignore[misc]
+                        partial(_of_all, loss, n, given, axes))
 
 
 def _ways(point: Sequence[Any]) -> Iterator[tuple[Axes, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -130,8 +131,7 @@ def untracked(subject: Subject) -> Iterator[Finding]:
         return
     for i, g in enumerate(twice):
         d = random_like(g, subject.rng(20 + i))
-        wanted = along(lambda t, i=i, d=d: inner(  # type: ignore[misc]
-            weights, Run(subject, _moved(point, i, t * d)).pull(cotangents)))
+        wanted = along(partial(_weighed, subject, point, cotangents, weights, i, d))
         seen = inner([g], [d])
         if wanted is None or abs(seen - wanted) <= 1e-4 * max(1.0, abs(wanted)):
             yield passed(f"second derivative w.r.t. {subject.names[i]}")
@@ -153,6 +153,14 @@ def _refused(subject: Subject, error: Exception) -> Finding:
             error.got, f"{error.fix}; or check with order=1", inputs=subject.point,
         )
     return not_applicable(f"raises: {first_of(error)}")
+
+
+def _weighed(
+    subject: Subject, point: Sequence[Any], cotangents: Sequence[Any], weights: Sequence[Any],
+    i: int, d: Any, t: float,
+) -> float:
+    """The gradients with argument i moved by t · d, times weights."""
+    return inner(weights, Run(subject, _moved(point, i, t * d)).pull(cotangents))
 
 
 def _second(

@@ -7,6 +7,7 @@ gradient; a path that lost the rule returns another one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from ....core.tensor import is_inexact, raw
@@ -41,7 +42,7 @@ def paths(subject: Subject) -> Iterator[Finding]:
         wanted = eager(loss, subject, point)
         shows = not agree(plain, wanted)
         for name, ask in PATHS.items():
-            yield _path(subject, name, lambda ask=ask: ask(loss, subject, point), wanted, shows)  # type: ignore[misc]
+            yield _path(subject, name, partial(ask, loss, subject, point), wanted, shows)
 
 
 def _path(

@@ -4,6 +4,7 @@ passed twice."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -118,15 +119,19 @@ def _same_twice(subject: Subject, point: Sequence[Any]) -> Iterator[Finding]:
             gs = run.pull(cotangents)
             yield _again(
                 subject, f"with one array as arguments {i} and {j}",
-                lambda same=same, cs=cotangents: _all(Run(subject, same), cs),  # type: ignore[misc]
-                fix, [*map(numpy_of, run.outs), *gs],
+                partial(_anew, subject, same, cotangents), fix, [*map(numpy_of, run.outs), *gs],
             )
             gs[i] = gs[i] + gs[j]
             yield _again(
                 subject, f"with one tensor as arguments {i} and {j}",
-                lambda ij=(i, j), same=same, cs=cotangents: _of_one_tensor(  # type: ignore[misc]
-                    subject, same, ij, cs), fix, gs[:j] + gs[j + 1:],
+                partial(_of_one_tensor, subject, same, (i, j), cotangents), fix,
+                gs[:j] + gs[j + 1:],
             )
+
+
+def _anew(subject: Subject, point: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    """The values and gradients of another run."""
+    return _all(Run(subject, point), cotangents)
 
 
 def _of_one_tensor(
