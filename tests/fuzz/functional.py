@@ -87,7 +87,7 @@ def written(seed: int) -> Program:
         **{f"x{i}": pb.tensor(a) for i, a in enumerate(program.leaves())},
     }
     names = ["x0", "x1"]
-    for _ in range(random.randint(2, 9)):
+    for _ in range(random.randint(2, 7)):
         x, y = random.choice(names[-3:]), random.choice(names)
         line = f"v{len(names)} = " + random.choice(LINES).format(x=x, y=y, d=random.randrange(2))
         try:
@@ -103,11 +103,12 @@ def written(seed: int) -> Program:
     return program
 
 
-def questions(lib: Any, f: Callable[..., Any], arrays: list[Any], ts: list[Any]) -> dict[str, Any]:
-    """What is asked of a function, by name."""
+def questions(
+    lib: Any, f: Callable[..., Any], arrays: list[Any], ts: list[Any], batch: list[Any]
+) -> dict[str, Any]:
+    """What is asked of a function, by name; `batch` has several examples of each array."""
     of_all = tuple(range(len(arrays)))
     first = lib.grad(f, of_all)
-    batch = [np.stack([a, a * 0.5, a - 0.3]) for a in arrays]
     return {
         "value": lambda: f(*arrays),
         "grad": lambda: first(*arrays),
@@ -120,6 +121,24 @@ def questions(lib: Any, f: Callable[..., Any], arrays: list[Any], ts: list[Any])
     }
 
 
+def answers_of_jax(program: Program, given: tuple[Any, ...]) -> dict[str, Any]:
+    """What JAX answers, in one compiled program: each operation by itself is compiled too.
+
+    Left out is what JAX has not: forward mode through a rule that is a VJP.
+    """
+    import jax
+
+    f = function_of(program, jax, jax.numpy)
+    forward = "lib.scaled" not in str(program)
+
+    def run(*given: Any) -> dict[str, Any]:
+        asked = questions(jax, f, *given)
+        return {n: q() for n, q in asked.items() if forward or not ("jvp" in n or "forward" in n)}
+
+    found: dict[str, Any] = jax.jit(run)(*given)
+    return found
+
+
 def differences(program: Program) -> str:
     """How the answers differ from JAX's; "" if they do not."""
     import jax
@@ -127,34 +146,33 @@ def differences(program: Program) -> str:
     rng = np.random.default_rng(program.seed + 1)
     arrays = program.leaves()
     ts = [rng.normal(size=a.shape) for a in arrays]
+    batch = [np.stack([a, a * 0.5, a - 0.3]) for a in arrays]
     with warnings.catch_warnings(), jax.enable_x64(True), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        theirs = questions(
-            jax, function_of(program, jax, jax.numpy), [jax.numpy.asarray(a) for a in arrays],
-            [jax.numpy.asarray(t) for t in ts],
-        )
+        try:
+            theirs = answers_of_jax(program, (arrays, ts, batch))
+        except Exception:
+            return ""  # JAX has no answer
         ours = questions(
             pb, function_of(program, pb, pb), [pb.tensor(a) for a in arrays],
-            [pb.tensor(t) for t in ts],
+            [pb.tensor(t) for t in ts], batch,
         )
-        for name in theirs:
-            wrong = _compared(name, ours[name], theirs[name])
+        for name, wanted in theirs.items():
+            wrong = _compared(name, ours[name], wanted)
             if wrong:
                 return wrong
     return ""
 
 
-def _compared(name: str, ours: Callable[[], Any], theirs: Callable[[], Any]) -> str:
-    try:
-        wanted = theirs()
-    except Exception:
-        return ""  # as forward mode through a rule that is a VJP: JAX has none
+def _compared(name: str, ours: Callable[[], Any], wanted: Any) -> str:
     try:
         found = ours()
     except Exception as error:
         return f"refused {name}: {type(error).__name__}: {error}"
     pairs = zip(_flat(found), _flat(wanted), strict=True)
     for f, w in pairs:
+        if not np.all(np.isfinite(w)):
+            continue  # at a singular point, where a cotangent of zero stays zero here
         scale = np.max(np.abs(w), initial=1.0)
         if f.shape != w.shape or not np.allclose(f, w, rtol=1e-8, atol=1e-10 * scale):
             return f"different {name}: {f} for {w}"
