@@ -68,6 +68,7 @@ class Interrupting:
 def interrupted(run: Callable[[], None], at: int) -> Interrupting:
     """Run with an interrupt at a place; `seen` is smaller where it has fewer places."""
     tracer, before = Interrupting(at), sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 tells of them only if it was asked before
     sys.settrace(tracer)
     try:
         run()

@@ -149,6 +149,7 @@ def instructions(run: Callable[[], Any]) -> int:
 
     run()  # what is made once is made
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 tells of them only if it was asked before
     sys.settrace(trace)
     try:
         run()

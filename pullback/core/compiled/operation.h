@@ -160,16 +160,17 @@ static void refused(Operation *f, PyObject **x) {
 
 static PyObject *kernel_of(Operation *f, PyObject *x) {  // borrowed; NULL: not known
     PyObject *kernel = PyDict_GetItemWithError(f->kernels, (PyObject *)Py_TYPE(x));
-    if (kernel && !f->loops.kernel && is_plain(x) && !f->single
+    if (kernel && !f->loops.kernel && Py_TYPE(kernel) == Py_TYPE(numpy_add) && !f->single
         && loops_set(&f->loops, kernel, f->arguments) < 0) return NULL;
     return kernel;
 }
 
-// The node of a tensor, by the property where a class computes it; 0 for an error.
-static inline int history(Class *cls, PyObject *x, Node **node, PyObject **owned) {
-    *owned = cls->plain ? NULL : PyObject_GetAttr(x, s_history);
-    if (!cls->plain && !*owned) return 0;
-    *node = node_of(cls->plain ? ((Tensor *)x)->history : *owned);
+// The node of a tensor, by the property where a class computes it; 0 for an error. It is held, as a
+// kernel may let other threads run, and one may write to the tensor.
+static inline int history(int plain, PyObject *x, Node **node, PyObject **owned) {
+    *owned = plain ? Py_XNewRef(((Tensor *)x)->history) : PyObject_GetAttr(x, s_history);
+    if (!plain && !*owned) return 0;
+    *node = node_of(*owned);
     return 1;
 }
 
@@ -191,7 +192,7 @@ static PyObject *call(Operation *f, PyObject *const *args, size_t flags, PyObjec
         if (!found->fields || !((Tensor *)args[i])->array) goto general;
         if (!i) result = found->out;
         x[i] = ((Tensor *)args[i])->array;
-        if (!history(found, args[i], p + i, own + i)) goto failed;
+        if (!history(found->plain, args[i], p + i, own + i)) goto failed;
     }
     if (n == 2 && Py_TYPE(x[1]) != Py_TYPE(x[0]) && !(is_plain(x[0]) && is_number(x[1])))
         goto general;
@@ -249,6 +250,7 @@ static PyObject *call_single(Operation *f, PyObject *const *args, size_t flags, 
     if (!found || !found->fields || !((Tensor *)args[0])->array)
         return PyObject_Vectorcall(f->general, args, flags, names);
     PyTypeObject *result = found->out;
+    int plain = found->plain;   // the entry may be another class's after the kernel
     PyObject *answer = NULL, *own = NULL, *value = NULL, *a = ((Tensor *)args[0])->array;
     PyObject *x[2] = {a, NULL};
     Node *p[2] = {NULL, NULL};
@@ -263,7 +265,7 @@ static PyObject *call_single(Operation *f, PyObject *const *args, size_t flags, 
     value = PyObject_VectorcallDict(kernel, &a, 1, attrs);
     Py_DECREF(kernel);
     if (!value) refused(f, x);
-    else if (history(found, args[0], p, &own)) {
+    else if (history(plain, args[0], p, &own)) {
         Tensor *out = new_tensor(result);
         answer = (PyObject *)out;
         if (out) {
