@@ -37,7 +37,9 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
 
     requires_grad   record what is computed from it, for `backward`
     An array is not copied unless its dtype changes.
-    The result is a leaf: the history of Tensors in `data` is dropped (`asarray` keeps it).
+    The result is a leaf: the history of Tensors in `data` is dropped (`asarray` keeps it). In the
+    function of a transformation that is a `LostGradientError`, except for one Tensor with
+    `requires_grad`.
 
     >>> tensor([1.0, 2.0], requires_grad=True)
     Tensor([1., 2.], requires_grad=True)

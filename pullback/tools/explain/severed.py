@@ -149,13 +149,21 @@ def _choose(
 
 def _guess(fitting: Sequence[Lost], sure: bool | None, flow: Flow | None) -> str:
     """The sentence that marks the cause as a guess and lists the others; "" if it is certain."""
-    others = list(dict.fromkeys(site_of(c) for c in reversed(fitting)))[1:]
+    chosen = fitting[-1]
+    others = list(dict.fromkeys(
+        site_of(c) for c in reversed(fitting)
+        if (c.file, c.line) != (chosen.file, chosen.line) or c.operation not in _LISTED
+    ))[1:]
     if sure and not others:
         return ""
     more = f" and {len(others) - 3} more" if len(others) > 3 else ""
     also = f"; others that fit: {', '.join(others[:3])}{more}" if others else ""
     hint = "" if flow is not None else " Inside `with pullback.debug():` explain knows the cause."
     return f" This is a guess: the cut nearest the target{also}.{hint}"
+
+
+_LISTED = {"a new tensor made of a list"}
+"""The part of another call, which is named, too."""
 
 
 def site_of(cut: Lost) -> str:

@@ -111,6 +111,9 @@ TRUTHS: dict[str, tuple[Callable[[], Explanation], tuple[str, str, str], str, st
     "two paths behind one place": (
         lambda: of(lambda x: (lambda h: pb.sin(h) + pb.cos(h))(pb.sqrt(x)), 0.0, 3.0),
         ("inf", "sqrt(0)", "sqrt"), "", "On other paths"),
+    "a new tensor of a list": (
+        lambda: of(lambda x: pb.tensor([x[0], 2.0 * x[1]]), 1.0, 2.0),
+        ("None", "stopped", "tensor()"), "the new tensor has no history", "others that fit"),
     "a part that is detached": (
         lambda: of(lambda x: x * x.detach(), 1.0, 2.0), ("fine", "fine", ""),
         "lost its history by `detach` at", "NaN"),
