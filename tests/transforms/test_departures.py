@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -278,3 +281,17 @@ def test_the_error_names_what_to_use(name: str) -> None:
         calls[name] = getattr(pb.special, name)
     if name in calls:  # and that works
         assert np.isfinite(pb.grad(lambda x: pb.sum(calls[name](x)))(X).numpy()).all()
+
+
+@pytest.mark.needs("scipy_1_16")
+def test_scipy_computes_with_tensors_on_request() -> None:
+    program = """
+import numpy as np, scipy.special, scipy.fft, pullback as pb
+x = np.array([1.5, 2.5])
+for theirs, own in ((scipy.special.logsumexp, pb.special.logsumexp),
+        (lambda x: scipy.special.softmax(x)[0], lambda x: pb.special.softmax(x)[0]),
+        (lambda x: pb.sum(abs(scipy.fft.fft(x))), lambda x: pb.sum(abs(pb.fft.fft(x))))):
+    np.testing.assert_allclose(pb.grad(theirs)(x).numpy(), pb.grad(own)(x).numpy())
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=100,
+                   env={**os.environ, "SCIPY_ARRAY_API": "1"})
