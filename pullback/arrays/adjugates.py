@@ -63,7 +63,7 @@ class _Balanced:
 
     def __init__(self, xp: Any, x: Any) -> None:
         finite = xp.isfinite(x)
-        odd = xp.astype(~finite, xp.int64)
+        odd = xp.astype(~finite, xp.int32)
         rows, columns = (xp.sum(odd, axis=axis, keepdims=True) for axis in (-1, -2))
         self.unknown = (xp.sum(rows, axis=-2, keepdims=True) - rows - columns + odd).mT > 0
         x = xp.where(finite, x, 0)
