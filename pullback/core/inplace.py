@@ -130,7 +130,7 @@ def check_writable(target: Tensor, name: str) -> None:
             "an argument that vmap maps, or a view of one or of something repeated",
             "write to a copy: y = pullback.asarray(x, copy=True)",
         )
-    if immutable(data) and any(step.name in ("broadcast_to", "lattice") for step, _ in steps):
+    if immutable(data) and any(getattr(attrs, "repeats", False) for _, attrs in steps):
         raise InplaceError(
             f"in-place `{name}`", "a tensor each of whose entries stands in one place",
             "one that broadcasting repeats", "copy it first: x = pullback.asarray(x, copy=True)",

@@ -4,6 +4,8 @@ In the manner of TensorFlow 1, on the same operations and rules as everything el
 """
 
 from . import deferred_rules as deferred_rules
+from . import layouts as layouts
+from . import linearity_checks as linearity_checks
 from . import shape_fallback as shape_fallback
 from .arguments import TensorSpec as TensorSpec
 from .control import cond as cond

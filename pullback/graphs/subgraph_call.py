@@ -28,7 +28,6 @@ from ..core.reverse import pull, reached, reached_ends
 from ..core.tensor import Tensor, is_inexact, raw, wrap
 from ..custom.override import RuleOverrides
 from ..kinds import symbols as _symbols
-from . import linearity_checks as linearity_checks
 from .func_graph import LOCK, Body
 from .layouts import check_order
 from .observed import run_program

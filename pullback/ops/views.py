@@ -28,6 +28,7 @@ from .complex_ import conj, imag, make_complex, real, view_as_complex, view_as_r
 from .declaring import op
 from .indexing import getitem, scatter, set_at
 from .shaping import reshape, with_rank
+from .strides import repeats_entries
 
 __all__ = ["put_view", "take_view"]
 
@@ -277,9 +278,17 @@ def viewed(view: Tensor, base: Tensor, op: Any, attrs: Any) -> Any:
     parts = index if index.__class__ is tuple else (index,)
     if any(hasattr(part, "dtype") or part.__class__ is bool for part in parts):
         return None
+    if op.name == "broadcast_to" or (op.name == "lattice" and repeats_entries(**attrs)):
+        return Repeated(attrs)
     if base._data.__class__ is Symbol:
         return deferred().view_in_graph(op, base, view, attrs)
     return attrs
+
+
+class Repeated(dict[str, Any]):
+    """The attributes of a view with an entry that stands in several places."""
+
+    repeats = True
 
 
 @provide

@@ -39,7 +39,7 @@ def search(
     """Run programs for a time, or so many, and shorten those with a difference.
 
     asked   a key of `ASKED`
-    most    the number of differences that are shortened
+    most    the number of refusals that are shortened; other numbers always are
     """
     import torch
 
@@ -57,7 +57,7 @@ def search(
             if wrong:
                 break
         found.counts[kind] += 1
-        if wrong and kind != "allowed" and len(found.reports) < most:
+        if kind == "different" or (kind == "refused" and len(found.reports) < most):
             short = programs.shortened(program, differs)
             why = differs(short)
             found.reports.setdefault(why[:50], f"{why}\n{short}\n")

@@ -271,3 +271,28 @@ def test_a_detached_copy_is_freed_with_its_last_user() -> None:
     assert traced(x).item() == 3.0
     spec = traced.get_concrete_function(TensorSpec([None], "float64"))
     assert spec(pb.ones(4)).item() == 4.0
+
+
+LATTICES: dict[str, Callable[[Any], Any]] = {
+    "diagonal": lambda x: x.diagonal(), "part of one": lambda x: x.diagonal()[1:],
+    "windows apart": lambda x: x.unfold(0, 1, 2), "strided": lambda x: x.as_strided((2, 2), (3, 2)),
+    "repeated": lambda x: x.unfold(1, 2, 1), "expanded": lambda x: x[0].expand(2, 3),
+}
+
+
+@pytest.mark.parametrize("lattice", LATTICES)
+def test_a_diagonal_can_be_written_in_traced_code_unless_it_repeats_entries(lattice: str) -> None:
+    import pullback.torch as t
+
+    def f(x: Any) -> Any:
+        base = x * 1.0
+        view = LATTICES[lattice](base)
+        view.mul_(3.0)
+        return (base.sin() * x).sum() + (view * view).sum()
+
+    x = t.tensor(np.random.default_rng(8).normal(size=(3, 3)))
+    if lattice in ("repeated", "expanded"):
+        with pytest.raises(InplaceError, match="repeats"):
+            pb.grad(function(f))(x)
+        return
+    np.testing.assert_allclose(pb.grad(function(f))(x).numpy(), pb.grad(f)(x).numpy())
