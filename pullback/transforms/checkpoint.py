@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet
 
-from ..arrays import apart
+from ..arrays import apart, is_array
 from ..captures import Captured, is_older
 from ..core import state as _state
 from ..core import versions
@@ -186,6 +186,9 @@ class _Call(CustomOp):
         if node.saved is FREED:
             raise freed(node)
         versions.check(node)
+        for i, value in enumerate(self.flat):
+            if i not in self.tracked and (isinstance(value, Tensor) or is_array(value)):
+                versions.check_array(raw(value), node, node.seq, "argument")
         for p in self.captured:
             if isinstance(p, Leaf) and max(p.seq, versions.version(p.data)) > node.seq:
                 raise InplaceError(
