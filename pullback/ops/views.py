@@ -28,7 +28,6 @@ from .complex_ import conj, imag, make_complex, real, view_as_complex, view_as_r
 from .declaring import op
 from .indexing import getitem, scatter, set_at
 from .shaping import reshape, with_rank
-from .strides import repeats_entries
 
 __all__ = ["put_view", "take_view"]
 
@@ -278,7 +277,13 @@ def viewed(view: Tensor, base: Tensor, op: Any, attrs: Any) -> Any:
     parts = index if index.__class__ is tuple else (index,)
     if any(hasattr(part, "dtype") or part.__class__ is bool for part in parts):
         return None
-    if op.name == "broadcast_to" or (op.name == "lattice" and repeats_entries(**attrs)):
+    if op.name == "lattice":
+        from .strides import repeats_entries
+
+        repeats = repeats_entries(**attrs)
+    else:
+        repeats = op.name == "broadcast_to"
+    if repeats:
         return Repeated(attrs)
     if base._data.__class__ is Symbol:
         return deferred().view_in_graph(op, base, view, attrs)
