@@ -64,7 +64,7 @@ def test_as_a_module() -> None:
         [sys.executable, "-m", "pullback", "--version"], capture_output=True, text=True, cwd=ROOT,
         check=True,
     )
-    assert ran.stdout.strip() == f"pullback {pb.__version__}"
+    assert ran.stdout.strip() == f"pullback {pb.__version__}, {pb.configuration.core()}"
 
 
 # check ------------------------------------------------------------------------------------------
