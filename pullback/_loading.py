@@ -1,11 +1,28 @@
 """Names that are loaded on first use, modules by former names, imports without collections."""
 
 import gc
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
+
+
+def loaded(name: str) -> Any:
+    """A module, imported if it is not there.
+
+    Python gives up an import (`_DeadlockError`) where two threads import modules of a package in
+    opposite orders, and one of them waits for the other. It can be done again then.
+    """
+    for _ in range(20):
+        try:
+            return import_module(name)
+        except RuntimeError as error:
+            if type(error).__name__ != "_DeadlockError":
+                raise
+            time.sleep(0.01)
+    return import_module(name)
 
 
 def on_use(
@@ -31,10 +48,8 @@ def on_use(
             return listed
         if place is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if place == package:
-            found = import_module(f"{package}.{name}")
-        else:
-            found = getattr(import_module(place), name)
+        own = place == package
+        found = loaded(f"{package}.{name}") if own else getattr(loaded(place), name)
         space[name] = found
         return found
 

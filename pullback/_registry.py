@@ -5,9 +5,9 @@ the others, so that the registry has every operation from the beginning.
 """
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from importlib import import_module
 from typing import Any
 
+from ._loading import loaded
 from ._places import OPERATIONS
 
 OpFunction = Any
@@ -47,7 +47,7 @@ class Registry(dict[str, "OpFunction"]):
         place = self._places.get(name)
         if place is None:
             raise KeyError(name)
-        import_module(place)
+        loaded(place)
         found = self[name] = self._kept_back[name]
         return found
 

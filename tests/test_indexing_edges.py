@@ -13,6 +13,7 @@ from hypothesis import given, settings
 
 import pullback as pb
 from pullback import Tensor, errors
+from pullback.core.observe import Calls, observing
 from tests.tier import examples
 
 
@@ -173,3 +174,39 @@ def test_a_result_of_einsum_is_never_a_view() -> None:
     x = np.ones((2, 2))
     for subscripts in ("ii->i", "ij->ji", "ij->ij"):
         assert not np.shares_memory(pb.einsum(subscripts, x), x)
+
+
+def entries_touched(n: int) -> int:
+    """How many entries the kernels fill in the backward pass of a loop over a vector."""
+    x = pb.tensor(np.linspace(0.5, 2.0, n), requires_grad=True)
+    total = pb.tensor(0.0)
+    for v in x * 1.0:
+        total = total + v * v
+    count = 0
+
+    def kernel(op: Any, run: Any, args: Any, attrs: Any) -> Any:
+        nonlocal count
+        made = run(*args, **attrs)
+        count += np.size(made)
+        return made
+
+    with observing(Calls(kernel=kernel)):
+        total.backward()
+    np.testing.assert_allclose(x.grad.data, 2 * x.data)
+    return count
+
+
+def test_reading_entry_by_entry_is_linear_in_the_backward_pass() -> None:
+    assert entries_touched(80) < 2.5 * entries_touched(40)
+
+
+def test_what_is_read_twice_is_added_to_no_array_of_the_user() -> None:
+    x = pb.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    seen = []
+    y = x * 1.0
+    y.register_hook(lambda g: seen.append(g.data.copy()))
+    g = np.array([10.0, 20.0, 30.0])
+    pb.autograd.backward([y[1:], y[:2], y], [g[1:], g[:2], pb.tensor(g)])
+    np.testing.assert_array_equal(x.grad.data, [20.0, 60.0, 60.0])
+    np.testing.assert_array_equal(g, [10.0, 20.0, 30.0])
+    np.testing.assert_array_equal(seen, [[20.0, 60.0, 60.0]])

@@ -132,6 +132,9 @@ entrances: dict[type, Callable[[Any], Any]] = {}
 """array type -> function that converts an operand, for types that need it."""
 adders: dict[type, Callable[[Any, Any], Any]] = {}
 """array type -> old + more; may overwrite `old`, which has no other references."""
+inserters: dict[type, Callable[[Any, Any, Any], bool]] = {}
+"""array type -> (old, index, more): adds to entries of `old`, which has no other references, and
+returns True; returns False where its memory is not its own."""
 scalers: dict[type, Callable[[Any, Callable[[Any], Any], Any], Any]] = {}
 """array type -> g · slope(x) for an elementwise slope, if the library can save passes."""
 movers: dict[type, Callable[[Any, Any, float], None]] = {}
@@ -147,8 +150,8 @@ stoppers: dict[type, Callable[[Any], Any]] = {}
 barriers: dict[type, Callable[[tuple[Any, ...]], tuple[Any, ...]]] = {}
 """array type -> the same arrays, from which a compiler computes again what it has already."""
 _TABLES: dict[str, dict[type, Any]] = {
-    "read": readers, "enter": entrances, "add": adders, "scale": scalers, "move": movers,
-    "may_replace": keepers, "refuse_outer": outer, "barrier": barriers,
+    "read": readers, "enter": entrances, "add": adders, "add_in": inserters, "scale": scalers,
+    "move": movers, "may_replace": keepers, "refuse_outer": outer, "barrier": barriers,
     "stopped": stoppers,
 }
 """Optional attribute of an adapter -> the table to look it up by type."""

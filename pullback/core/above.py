@@ -7,8 +7,9 @@ which is loaded when the function is first called, unless it has been loaded bef
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, TypeVar
+
+from .._loading import loaded
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -93,7 +94,7 @@ class Above:
         module = MODULES.get(name)
         if module is None:
             raise AttributeError(name)
-        import_module(f"{__name__.partition('.')[0]}.{module}")
+        loaded(f"{__name__.partition('.')[0]}.{module}")
         return self.__dict__[name]
 
 

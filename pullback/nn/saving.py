@@ -166,8 +166,8 @@ def _array(told: Mapping[str, Any]) -> Any:
 def dtype_named(name: str) -> Any:
     """NumPy's dtype of a name, of `ml_dtypes` too.
 
-    >>> dtype_named("bfloat16"), dtype_named("int8")
-    (dtype(bfloat16), dtype('int8'))
+    >>> dtype_named("int8")
+    dtype('int8')
     """
     if name == "bfloat16":
         import ml_dtypes

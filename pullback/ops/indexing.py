@@ -11,12 +11,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..arrays import adapters, readers
+from ..arrays import adapters, inserters, readers
 from ..arrays.batched import Batched, counted, spread, tags_of, zeros_by
 from ..arrays.batched_index import count_of, index_tags, is_batched, opened, parts_of, plan
 from ..core import versions
 from ..core.cotangent import is_complex
 from ..core.inplace import check_examples, check_writable, entered, overwrite, rewrite
+from ..core.node import FREED
 from ..core.op import OPS
 from ..core.record import record
 from ..core.tensor import Tensor, is_inexact, raw, to_array
@@ -24,6 +25,7 @@ from ..errors import DtypeError, PositionError, ShapeError
 from ..kinds.shapes import requested
 from ..kinds.symbols import beside
 from ..kinds.vmaps import is_running
+from ..passes.ends import ALONE, references
 from .declaring import face_of, op
 from .indices import choose, indexed, mask_of_each, plain, repeats, written
 from .operands import stacked
@@ -61,6 +63,29 @@ def _getitem(xp: Any, x: Any, /, index: Any) -> Any:
 @_getitem.pullback("x")
 def pullback_getitem(g: Any, shape: Any, *, index: Any) -> Any:
     return read_by(g, index, shape)
+
+
+_general_pull = _getitem.op.pull
+
+
+def _pull_in_place(node: Any, g: Any, cotangents: dict[Any, Any]) -> None:
+    """Add to the cotangent of the array in place, where only the backward pass holds that.
+
+    So reading an array entry by entry costs a pass of its size once, and not for each entry.
+    """
+    (parent,) = node.parents
+    if parent in cotangents and node.saved is not FREED and references(cotangents, parent) <= ALONE:
+        add_in = inserters.get(cotangents[parent].__class__)
+        index = node.attrs["index"]
+        if (
+            add_in is not None and hasattr(g, "dtype") and not repeats(index)
+            and add_in(cotangents[parent], index, g)
+        ):
+            return
+    _general_pull(node, g, cotangents)
+
+
+_getitem.op.pull = _pull_in_place
 
 
 @_getitem.batching

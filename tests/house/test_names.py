@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import sys
 import types
 from pathlib import Path
 
@@ -58,12 +59,13 @@ def test_two_chapters_do_not_define_one_name() -> None:
 
 def test_the_front_page_shows_no_chapters() -> None:
     """A module in the namespace is a part of the package, not a file that leaked from `ops`."""
+    former = {n.removeprefix("pullback.") for f in sys.meta_path for n in getattr(f, "_names", ())}
     leaked = {
         name for name, value in vars(pullback).items()
         if isinstance(value, types.ModuleType) and not name.startswith("_")
         and value.__name__ != f"pullback.{name}"
     }
-    assert not leaked
+    assert not leaked - former
 
 
 def test_files_are_nouns_without_numbers() -> None:

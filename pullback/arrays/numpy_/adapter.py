@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from ...errors import ArgumentError
-from .. import SCALARS, adapters, entrances
+from .. import SCALARS, adapters, entrances, inserters
 from . import narrow, older, shapes, special
 
 _SCALAR_KERNELS: dict[str, Callable[..., Any]] = {
@@ -277,6 +277,15 @@ class NumPy:
         array[index] = value
         return array
 
+    def add_in(self, array: Any, index: Any, value: Any) -> bool:
+        """`array[index] += value` of entries that are not repeated, in memory of its own."""
+        if not isinstance(array, numpy.ndarray) or not array.flags.writeable:
+            return False
+        if array.dtype != value.dtype or self.own(array) is not array:
+            return False
+        array[index] += value
+        return True
+
     def accumulate(self, array: Any, index: Any, value: Any) -> Any:
         """`array[index] += value`; repeated entries get the sum of their values."""
         if not isinstance(array, numpy.ndarray):
@@ -310,6 +319,7 @@ ADAPTER = NumPy()
 def _register() -> None:
     for cls in (*SCALARS, numpy.ndarray, numpy.generic):
         adapters[cls] = ADAPTER
+    inserters[numpy.ndarray] = ADAPTER.add_in
 
 
 _register()

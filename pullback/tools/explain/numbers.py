@@ -327,7 +327,7 @@ def _first_bad(
         given = [] if forward else _arguments(node)
         zero = AT_ZERO.get(name) if name not in POWERS or _has_zero_base(node) else None
         inside = not isinstance(node.op, Op) and not is_written(node)
-        written = "rule" if is_written(node) else ""
+        written = "rule not finite" if is_written(node) else ""
         cause = "not finite" if given else written or zero or ("inside" if inside else (
             "domain" if name in POWERS and _has_negative_base(node) else
             "0*inf" if numpy.isnan(values[index]) else "overflow"))

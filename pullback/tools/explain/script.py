@@ -99,12 +99,6 @@ def _old_parameter(x: Any, objects: Sequence[Any]) -> Explanation:
     )
 
 
-_UNKNOWN = Explanation(
-    "unknown", "unknown", "The path is connected; Session.run did not fetch the gradient, so its "
-    "values are not known here.", fix="session.run(gradients, feed_dict)   # fetch it, too",
-)
-
-
 def _wrong_in(value: Any) -> Explanation | None:
     """Explains a gradient that a run of a graph fetched; None if it is finite and not zero."""
     value = numpy.asarray(value)
@@ -129,17 +123,15 @@ class ScriptListener:
         self._reached: set[int] = set()
         self._suspects: list[tuple[int, Asked]] = []
         self._since = number()
-        self._fetched: set[int] = set()
-        self._pending: dict[int, tuple[Any, Asked]] = {}  # gradients in graphs, which have not run
+        # Gradients in graphs, whose values are known where a run fetches them.
+        self._pending: dict[int, tuple[Any, tuple[str, str, int]]] = {}
 
     def fetched(self, elements: Sequence[Any], values: Sequence[Any]) -> None:
         """Called for every run of a graph, with what it fetched."""
         for element, value in zip(elements, values, strict=True):
             _, asked = self._pending.get(id(element), (None, None))
-            if asked is not None:
-                self._fetched.add(id(element))
-                if (wrong := _wrong_in(value)) is not None:
-                    self._add(asked._replace(explanation=wrong))
+            if asked is not None and (wrong := _wrong_in(value)) is not None:
+                self._add(Asked(*asked, wrong))
 
     def __call__(
         self, how: str, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any],
@@ -154,7 +146,7 @@ class ScriptListener:
                 self._reached.add(source._node.born)
             if isinstance(result, Tensor) and result._data.__class__ is Symbol:
                 self._pending[id(result._data)] = (
-                    result._data, Asked(_asked_for(how, source), file, line, _UNKNOWN))
+                    result._data, (_asked_for(how, source), file, line))
             if result is None or (isinstance(result, Tensor) and not _is_ordinary(result)):
                 self._explain((file, line, i), _asked_for(how, source),
                               lambda s=source: explain(targets, s, tape=tape))
@@ -243,9 +235,6 @@ class ScriptListener:
             self._look_for_number(ended)
         for born, asked in self._suspects:
             if born not in self._reached:
-                self._add(asked)
-        for key, (_, asked) in [] if self.found else self._pending.items():
-            if key not in self._fetched:
                 self._add(asked)
         return self.found
 
