@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet
 READY  := $(VENV)/ready
+BUILT  := pyproject.toml hatch_build.py $(wildcard pullback/core/compiled/*.[ch])
 
 .PHONY: help demo test test-all mutants gpu bench docs lint clean
 
@@ -53,6 +54,7 @@ lint: $(READY)-lint
 
 clean:
 	rm -rf .venv* out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f pullback/core/compiled/*.so pullback/core/compiled/*.pyd
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -61,14 +63,14 @@ $(BIN)/python:
 	  exit 1; }
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-# A stamp says that an extra is installed; a change of pyproject.toml makes it stale.
-$(READY)-demo $(READY)-test $(READY)-bench $(READY)-docs $(READY)-lint: $(READY)-%: pyproject.toml | $(BIN)/python
+# A stamp says that an extra is installed; a change of what is built makes it stale.
+$(READY)-demo $(READY)-test $(READY)-bench $(READY)-docs $(READY)-lint: $(READY)-%: $(BUILT) | $(BIN)/python
 	$(PIP) --editable '.[$*]'
 	@touch $@
 
 # PyTorch first and on its own: asked for together with the others, its build for graphics cards
 # would be taken, which is gigabytes.
-$(READY)-test-all: pyproject.toml | $(BIN)/python
+$(READY)-test-all: $(BUILT) | $(BIN)/python
 	$(PIP) torch==2.13.0
 	$(PIP) --editable '.[test,full,torch,tf,jax,bench]'
 	@touch $@

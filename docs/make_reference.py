@@ -34,7 +34,7 @@ class Page(NamedTuple):
 FRONT = (
     Page("tensors", "Tensors and recording", "pullback", (
         ("Tensors", "core.tensor variable graphs.arguments"),
-        ("Recording", "recording"),
+        ("Recording", "recording"), ("The installation", "configuration"),
     )),
     Page("asking", "Computing gradients", "pullback", (
         ("Tapes", "tape forward_accumulator"),

@@ -291,6 +291,10 @@ def _binary(op: Op) -> Callable[..., Any]:
 
 def pull_of(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
     """The step of a first-order pull at a node of this operation, on raw arrays."""
+    return _step_of(op) if op.around is None else op.around(_step_of(op))
+
+
+def _step_of(op: Op) -> Callable[[Node, Any, dict[Node, Any]], None]:
     short = not op.variadic and not op.collapses and op.rules and len(op.outputs) == 1
     if short and all(rule.is_short() for rule in op.rules.values()):
         if len(op.arguments) == 1:

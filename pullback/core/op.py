@@ -106,10 +106,10 @@ class Op:
     """One operation; `pullback.op` has its options."""
 
     __slots__ = (
-        "__weakref__", "_keep", "arguments", "batch", "collapses", "defaults", "differentiable",
-        "dtype", "elementwise", "flat", "function", "keeps", "kernels", "linear", "looped", "name",
-        "operate", "outputs", "positional", "pull", "pushes", "refresh", "required", "rules",
-        "saves_shapes", "shape", "step", "together", "variadic", "view",
+        "__weakref__", "_keep", "arguments", "around", "batch", "collapses", "defaults",
+        "differentiable", "dtype", "elementwise", "flat", "function", "keeps", "kernels", "linear",
+        "looped", "name", "operate", "outputs", "positional", "pull", "pushes", "refresh",
+        "required", "rules", "saves_shapes", "shape", "step", "together", "variadic", "view",
     )
 
     def __init__(
@@ -141,6 +141,7 @@ class Op:
         self.shape: Any = "reduced" if reduction else shape
         self.dtype = dtype
         self.looped = False
+        self.around: Callable[[Any], Any] | None = None  # a faster `pull` from the usual one
         self.saves_shapes = False
         self._keep: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self.keeps = flat

@@ -8,6 +8,7 @@ written twice, only the last value has a derivative.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -60,32 +61,35 @@ def _getitem(xp: Any, x: Any, /, index: Any) -> Any:
     return taken
 
 
-@_getitem.pullback("x")
-def pullback_getitem(g: Any, shape: Any, *, index: Any) -> Any:
-    return read_by(g, index, shape)
-
-
-_general_pull = _getitem.op.pull
-
-
-def _pull_in_place(node: Any, g: Any, cotangents: dict[Any, Any]) -> None:
-    """Add to the cotangent of the array in place, where only the backward pass holds that.
+def _in_place(usual: Callable[..., None]) -> Callable[..., None]:
+    """A step of a pull that adds to the array's cotangent in place, where only the pass holds it.
 
     So reading an array entry by entry costs a pass of its size once, and not for each entry.
     """
-    (parent,) = node.parents
-    if parent in cotangents and node.saved is not FREED and references(cotangents, parent) <= ALONE:
-        add_in = inserters.get(cotangents[parent].__class__)
-        index = node.attrs["index"]
-        if (
-            add_in is not None and hasattr(g, "dtype") and not repeats(index)
-            and add_in(cotangents[parent], index, g)
+
+    def pull(node: Any, g: Any, cotangents: dict[Any, Any]) -> None:
+        (parent,) = node.parents
+        if parent in cotangents and node.saved is not FREED and (
+            references(cotangents, parent) <= ALONE
         ):
-            return
-    _general_pull(node, g, cotangents)
+            add_in = inserters.get(cotangents[parent].__class__)
+            index = node.attrs["index"]
+            if (
+                add_in is not None and hasattr(g, "dtype") and not repeats(index)
+                and add_in(cotangents[parent], index, g)
+            ):
+                return
+        usual(node, g, cotangents)
+
+    return pull
 
 
-_getitem.op.pull = _pull_in_place
+_getitem.op.around = _in_place
+
+
+@_getitem.pullback("x")
+def pullback_getitem(g: Any, shape: Any, *, index: Any) -> Any:
+    return read_by(g, index, shape)
 
 
 @_getitem.batching

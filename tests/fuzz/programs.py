@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -69,6 +70,8 @@ def written(seed: int, t: Any) -> Program:
 def _try(program: Program, writer: Writer, space: dict[str, Any], line: str) -> None:
     """Add a line unless it fails, or makes a variable that is of no use."""
     before = {name: space[name] for name in writer.shapes}
+    if writes_what_it_reads(line, before):
+        return
     try:
         with warnings.catch_warnings():  # of PyTorch, which warns once: a line is kept in any case
             warnings.simplefilter("ignore")
@@ -79,13 +82,44 @@ def _try(program: Program, writer: Writer, space: dict[str, Any], line: str) -> 
     name = line.partition(" = ")[0]
     made = space.get(name)
     if name not in writer.shapes and name.isidentifier() and made is not None:
-        if not is_usable(made):
+        if not is_usable(made) or is_of_no_order(line, made, before):
             del space[name]
             return
         writer.shapes[name] = tuple(made.shape)
     for other in writer.shapes:
         writer.shapes[other] = tuple(space[other].shape)
     program.lines.append(line)
+
+
+NAMES = re.compile(r"\b[vwx]\d+\b")
+
+
+def _storage(x: Any) -> Any:
+    """The memory of a tensor of PyTorch; itself of any other."""
+    return x.untyped_storage().data_ptr() if hasattr(x, "untyped_storage") else id(x)
+
+
+def writes_what_it_reads(line: str, space: dict[str, Any]) -> bool:
+    """Whether a line writes to memory that it reads through another view.
+
+    What PyTorch then computes depends on the order in which it happens to read and write.
+    """
+    target, found, rest = line.partition("_(")
+    own = NAMES.match(target)
+    if not found or own is None:
+        return False
+    memory = _storage(space[own.group()])
+    read = [name for name in NAMES.findall(rest) if _storage(space[name]) == memory]
+    return any(name != own.group() for name in read) or f"{own.group()}[" in rest
+
+
+def is_of_no_order(line: str, made: Any, space: dict[str, Any]) -> bool:
+    """Whether a result of several tensors has another order of memory than row-major.
+
+    Where operands differ in it, libraries choose it differently, and with it what is a view later.
+    """
+    several = len(set(NAMES.findall(line.partition(" = ")[2]))) > 1
+    return several and hasattr(made, "is_contiguous") and not made.is_contiguous()
 
 
 def is_usable(made: Any) -> bool:

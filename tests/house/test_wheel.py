@@ -229,7 +229,7 @@ def test_the_description_is_the_readme_with_links_that_work_elsewhere(built: Bui
 SMALL = ["--epochs", "1", "--at-least", "0", "--quiet", "--out", "curves.png"]
 
 CALLS: list[tuple[list[str], int, str]] = [
-    (["--version"], 0, f"^pullback {re.escape(pb.__version__)}$"),
+    (["--version"], 0, f"^pullback {re.escape(pb.__version__)}, the compiled core$"),
     (["check", "pullback:tanh", "--arg", "f64[3,4]"], 0, "no mistake found"),
     (["check", "layers.py:wrong", "--arg", "f64[3]", "--save", "report.html"], 1, "0.5 times"),
     (["explain", "script.py"], 1, "cause: +flat"),

@@ -56,3 +56,4 @@ def refresh() -> None:
             for key, rule in table.items():
                 table[key] = Rule(rule.function, rule.reads, rule.keywords, rule.partial)
         op.pull = pull_of(op)
+        op.refresh()  # tells the compiled core

@@ -162,10 +162,11 @@ def test_a_mutated_pushforward_acts() -> None:
 def test_a_mutated_closure_acts() -> None:
     """A line of the hot path, of which each operation has a closure of its own."""
     x = pb.tensor(2.0, requires_grad=True)
+    exp = getattr(pb.exp, "general", pb.exp)  # in Python, also where there is a compiled core
     with acting("pullback/core/dispatch.py", "_unary", "return", part="core") as mutant:
         assert mutant.source.path == "pullback/core/dispatch.py"
-        assert pb.exp(x.data) is None
-    assert pb.exp(x).data == np.exp(2.0)
+        assert exp(x.data) is None
+    assert exp(x).data == np.exp(2.0)
 
 
 def test_blocks_tell_which_statements_run_together() -> None:

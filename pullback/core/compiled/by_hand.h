@@ -61,7 +61,7 @@ static inline int is_real(PyObject *x) {
 
 // The nodes of arguments and their lowest level; 0 if they are not for the plain case.
 static int parents_of(PyObject *const *args, Py_ssize_t n, Node **nodes, long *level, int all) {
-    if (n > MOST || PySet_GET_SIZE(traces)) return 0;
+    if (n > MOST || traces_here()) return 0;
     *level = TANGENT;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *x = args[i];

@@ -195,7 +195,8 @@ static PyObject *provide(PyObject *module, PyObject *given) {
             Py_XSETREF(*wanted[i].place, Py_NewRef(found));
     if ((found = PyDict_GetItemString(given, "State")) && (
         (mode_at = offset_in(found, "mode")) < 0 || (forms_at = offset_in(found, "_forms")) < 0
-        || (observers_at = offset_in(found, "observers")) < 0)) return NULL;
+        || (observers_at = offset_in(found, "observers")) < 0
+        || (scoped_at = offset_in(found, "scoped")) < 0)) return NULL;
     if ((found = PyDict_GetItemString(given, "CallNode")))
         CallNodeType = (PyTypeObject *)Py_NewRef(found);
     if ((found = PyDict_GetItemString(given, "CustomNode"))) {

@@ -34,7 +34,7 @@ static PyObject *s_attrs, *s_pull, *s_keeps, *s_shape, *s_dtype, *empty_tuple;
 // State ---------------------------------------------------------------------------------------
 
 static PyObject *state_variable;
-static Py_ssize_t mode_at, observers_at;
+static Py_ssize_t mode_at, observers_at, scoped_at;
 enum { OFF = 0, ALL = 3 };
 
 static inline PyObject *state_now(void) {  // borrowed: its context keeps it
@@ -47,6 +47,15 @@ static inline PyObject *slot(PyObject *object, Py_ssize_t at) {
     return *(PyObject **)((char *)object + at);
 }
 static inline long mode_of(PyObject *state) { return PyLong_AsLong(slot(state, mode_at)); }
+
+// Whether this thread may build a graph, in which tensors from outside are others.
+static inline int traces_here(void) {
+    if (!PySet_GET_SIZE(traces)) return 0;
+    PyObject *state = state_now();
+    Py_ssize_t settings = state ? PyObject_Size(slot(state, scoped_at)) : -1;
+    if (settings < 0) PyErr_Clear();
+    return settings != 0;
+}
 
 // Recording -----------------------------------------------------------------------------------
 
@@ -179,7 +188,7 @@ static PyObject *call(Operation *f, PyObject *const *args, size_t flags, PyObjec
     PyObject *x[2] = {NULL, NULL}, *own[2] = {NULL, NULL};
     Node *p[2] = {NULL, NULL};
     PyTypeObject *result = NULL;
-    if (names || n != f->arguments || f->disabled || PySet_GET_SIZE(traces)) goto general;
+    if (names || n != f->arguments || f->disabled || traces_here()) goto general;
     for (int i = 0; i < n; i++) {
         if (i && is_number(args[i])) { x[i] = args[i]; continue; }
         Class *found = is_plain(args[i]) ? NULL : class_of(args[i]);
@@ -245,7 +254,7 @@ static PyObject *attributes(Operation *f, PyObject *const *args, Py_ssize_t n, P
 static PyObject *call_single(Operation *f, PyObject *const *args, size_t flags, PyObject *names) {
     Py_ssize_t n = PyVectorcall_NARGS(flags);
     Class *found = n < 1 || n > 1 + PyTuple_GET_SIZE(f->names) || f->disabled
-        || PySet_GET_SIZE(traces)
+        || traces_here()
         ? NULL : class_of(args[0]);
     if (!found || !found->fields || !((Tensor *)args[0])->array)
         return PyObject_Vectorcall(f->general, args, flags, names);
