@@ -142,7 +142,7 @@ def test_entering_and_leaving_a_block(name: str) -> None:
         with MANAGERS[name]():
             pass
 
-    check(run, 50 if name == "debug" else 1)  # it passes by each kernel of each operation
+    check(run, 500 if name == "debug" else 1)  # it passes by each kernel of each operation
 
 
 def test_a_tape_that_was_interrupted_is_closed() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
+from tests.tier import share
 from tests.tools.check.entries import normal
 
 X, Y, SQUARE, V = normal(3, 4), normal(3, 4, seed=1), normal(3, 3, seed=2), normal(5, seed=3)
@@ -146,13 +147,13 @@ RIGHT: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("name", list(WRONG))
+@pytest.mark.parametrize("name", share(list(WRONG), 3))
 def test_a_usual_mistake_is_found(name: str) -> None:
     f, examples = WRONG[name]
     assert not pb.check(f, *examples).ok
 
 
-@pytest.mark.parametrize("name", list(RIGHT))
+@pytest.mark.parametrize("name", share(list(RIGHT), 3))
 def test_a_right_rule_raises_no_alarm(name: str) -> None:
     f, examples = RIGHT[name]
     report = pb.check(f, *examples)
