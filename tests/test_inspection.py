@@ -16,6 +16,7 @@ from pullback import errors
 from tests.laws.standard import BINARY, DTYPES, SIGNATURES, UNARY
 from tests.loops import each
 from tests.parts import release
+from tests.tier import share
 
 INFO = pb.__array_namespace_info__()
 
@@ -102,7 +103,8 @@ COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype"), [(n, d) for n in OPERATORS for d in DTYPES if takes(OPERATORS[n], d)]
+    ("name", "dtype"),
+    share([(n, d) for n in OPERATORS for d in DTYPES if takes(OPERATORS[n], d)], 3),
 )
 def test_operators_on_either_side_and_in_place(name: str, dtype: str) -> None:
     x, y = drawn(dtype), drawn(dtype)

@@ -55,7 +55,7 @@ def test_a_child_of_a_fork_computes_while_other_threads_do(tmp_path: Path) -> No
         """, tmp_path)
 
 
-@pytest.mark.parametrize("entries", [1 << 17, 1 << 18])
+@pytest.mark.parametrize("entries", [1 << 17, pytest.param(1 << 18, marks=pytest.mark.full)])
 def test_a_signal_handler_computes_inside_a_computation(tmp_path: Path, entries: int) -> None:
     # The timer has to end before the process does: at its exit, Python puts back the action of
     # SIGALRM that ends a process, as a program without this library shows just as well.

@@ -58,12 +58,14 @@ def test_every_derivative_in_the_times() -> None:
     second_order(f, reference, TIMES, 1e-6)
 
 
+@pytest.mark.full
 def test_times_are_batched() -> None:
     times = TIMES[:2]
     batched(lambda t: pb.odeint(logistic, START, t, 1.3), lambda t: grown(START, t, 1.3), times,
             1e-6)
 
 
+@pytest.mark.full
 def test_a_rate_that_depends_on_time_and_is_closed_over() -> None:
     """dy/dt = -a t y."""
     def f(p: Any) -> Any:
@@ -80,6 +82,7 @@ def test_third_derivative() -> None:
     close(pb.grad(pb.grad(pb.grad(f)))(2.0), -(1.3**3) * np.exp(-2.6), 1e-6)
 
 
+@pytest.mark.full
 def test_times_that_fall() -> None:
     same(
         lambda y0: pb.odeint(logistic, y0, TIMES[::-1], 1.3),
@@ -231,6 +234,7 @@ def test_misuse() -> None:
         pb.odeint(logistic, START, np.array([0.0, 1j]), 1.0)
 
 
+@pytest.mark.full
 def test_a_tensor_that_is_used_later_only_is_not_left_out() -> None:
     """What func closes over is found at the first time; another at a later one is an error."""
     early, late = (pb.tensor(1.0, requires_grad=True) for _ in range(2))
