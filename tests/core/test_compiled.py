@@ -116,9 +116,9 @@ def test_numbers_are_converted_as_numpy_converts_them(value: Any) -> None:
 ])
 def test_flags_are_numpys(run: Any, flag: str) -> None:
     x = pb.tensor([1.0, 2.0])
-    with np.errstate(**{flag: "raise"}), pytest.raises(FloatingPointError):  # type: ignore[call-overload]
+    with np.errstate(**{flag: "raise"}), pytest.raises(FloatingPointError):
         run(x)
-    with np.errstate(**{flag: "warn"}), pytest.warns(RuntimeWarning):  # type: ignore[call-overload]
+    with np.errstate(**{flag: "warn"}), pytest.warns(RuntimeWarning):
         run(x)
     with np.errstate(all="ignore"):
         run(x)

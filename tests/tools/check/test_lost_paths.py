@@ -1,4 +1,4 @@
-"""What `check` advises where a path was cut: the line, and no rule that nobody wrote."""
+"""Where a path was cut, `check` names the line, and blames no rule unless there is one."""
 
 from __future__ import annotations
 
