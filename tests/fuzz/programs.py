@@ -99,16 +99,19 @@ def _storage(x: Any) -> Any:
     return x.untyped_storage().data_ptr() if hasattr(x, "untyped_storage") else id(x)
 
 
+WRITE = re.compile(r"_\(|\] [*+]?= | [*+]= ")
+
+
 def writes_what_it_reads(line: str, space: dict[str, Any]) -> bool:
     """Whether a line writes to memory that it reads through another view.
 
     What PyTorch then computes depends on the order in which it happens to read and write.
     """
-    target, found, rest = line.partition("_(")
-    own = NAMES.match(target)
-    if not found or own is None:
+    line = line.partition(": ")[2] if line.startswith("with ") else line
+    write, own = WRITE.search(line), NAMES.match(line)
+    if write is None or own is None or line.startswith(f"{own.group()} = "):
         return False
-    memory = _storage(space[own.group()])
+    rest, memory = line[write.end() :], _storage(space[own.group()])
     read = [name for name in NAMES.findall(rest) if _storage(space[name]) == memory]
     return any(name != own.group() for name in read) or f"{own.group()}[" in rest
 
@@ -246,7 +249,7 @@ def shortened(program: Program, differs: Callable[[Program], str]) -> Program:
     return program
 
 
-def seed_of_today() -> int:
-    """The seed of a run: `PULLBACK_FUZZ_SEED`, or a new one each time."""
-    given = os.environ.get("PULLBACK_FUZZ_SEED")
-    return int(given) if given else int.from_bytes(os.urandom(4), "little")
+def given_seed(default: int | None = None) -> int:
+    """The seed of a run: `PULLBACK_FUZZ_SEED`, else the default, else a new one each time."""
+    given = os.environ.get("PULLBACK_FUZZ_SEED", default)
+    return int.from_bytes(os.urandom(4), "little") if given is None else int(given)
