@@ -9,7 +9,7 @@ import pytest
 from tests.fuzz import programs, search
 from tests.parts import need
 
-PROGRAMS = {"backward": 4500, "twice": 3000, "modes": 1000, "jax": 120}
+PROGRAMS = {"backward": 5500, "twice": 3600, "modes": 1300, "jax": 150}
 """Some fifty seconds of programs for each question."""
 
 
