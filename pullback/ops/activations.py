@@ -81,7 +81,7 @@ def pullback_leaky_relu(g: Any, x: Any, *, negative_slope: float) -> Any:
 
 @op(elementwise=True)
 def elu(xp: Any, x: Any, /, alpha: float = 1.0) -> Any:
-    """x for x > 0, else alpha · (exp(x) - 1); the derivative at 0 is alpha.
+    """x for x > 0, else alpha · (exp(x) - 1); the derivative at 0 is alpha, the second one 0.
 
     Raises `ArgumentError` for a negative alpha.
 
@@ -97,7 +97,7 @@ def elu(xp: Any, x: Any, /, alpha: float = 1.0) -> Any:
 @elu.pullback("x")
 def pullback_elu(g: Any, x: Any, *, alpha: float) -> Any:
     # Not `out + alpha`, which loses all digits far to the left.
-    return where(x > 0, g, g * (exp(where(x > 0, 0, x)) * alpha))
+    return where(x > 0, g, g * (exp(where(x >= 0, 0, x)) * alpha))
 
 
 @op(elementwise=True)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..arrays.batched import identity_matrix
-from ..captures import is_older
+from ..captures import Results, Rewritten, is_older
 from ..core import state as _state
 from ..core import versions
 from ..core.cotangent import accumulate, wrapped
@@ -35,15 +35,26 @@ Function = Callable[..., Any]
 
 
 class Here(Trace):
-    """A function recorded at one point, to be differentiated there in all that it depends on."""
+    """A function recorded at one point, to be differentiated there in all that it depends on.
 
-    def __init__(self, subject: str, function: Function, xs: Sequence[Any]) -> None:
+    of   the node of an earlier call of the function; raises if it is not as it was then
+    """
+
+    def __init__(
+        self, subject: str, function: Function, xs: Sequence[Any], of: Node | None = None
+    ) -> None:
         # The point gets a level of its own, which no outer trace records.
         before = _state.change(watching=_state.EVERYTHING)
+        rewritten = None
+        if of is not None and versions.latest[0] > of.seq:
+            rewritten = Rewritten(of.seq)
+            _state.change(observers=(*_state.state().observers, rewritten))
         try:
             super().__init__(subject, function, xs, {}, range(len(xs)), level=_state.TANGENT)
         finally:
             _state.restore(before)
+        if rewritten is not None and of is not None:
+            rewritten.check(of, rewritten.read)
 
     @property
     def outside(self) -> list[Node]:
@@ -174,6 +185,7 @@ class Implicit(CustomOp):
         try:
             here = Here(self.name, self.residual, [x])
             parents, tags = here.outside, tags_of(here.outs[0])
+            self.results = Results(here.outs, [x])
         finally:
             _state.restore(before)
         x = mapped_over(x, tags)
@@ -189,10 +201,11 @@ class Implicit(CustomOp):
         if not record:
             _state.change(accumulators=())
         try:
-            here = Here(self.name, self.residual, [x])
+            here = Here(self.name, self.residual, [x], node)
         finally:
             _state.restore(before)
         check_as_before(node, here.outside)
+        self.results.check(here.outs, node)
         return here
 
     def _solved(self, here: Here, b: Any, *, transposed: bool) -> Any:

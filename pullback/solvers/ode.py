@@ -16,6 +16,7 @@ from typing import Any
 import numpy
 
 from ..arrays import numpy_dtype
+from ..captures import Results
 from ..core import state as _state
 from ..core.cotangent import accumulate, is_complex, wrapped
 from ..core.custom_op import CustomOp, custom_node
@@ -271,23 +272,30 @@ class _Solution(CustomOp):
         """The solution, linked to a node of this operation."""
         if not _state.state().mode:
             return outs
-        before = _state.change(accumulators=(), closed=None, lines=False)
-        try:
-            starts = [wrap(o._out, o._data)[0] for o in outs]
-            here = Here("odeint", self.system.at(_detached(t)[0]), starts)
-            self.closed = list(dict.fromkeys([*here.outside, *self.system.known]))
-        finally:
-            _state.restore(before)
+        starts = [wrap(o._out, o._data)[0] for o in outs]
+        here = self._at_start(starts, _detached(t)[0])
+        self.closed = list(dict.fromkeys([*here.outside, *self.system.known]))
+        self.results = Results(here.outs, starts)
         parents = [*(y._node for y in ys), t._node, *self.closed]
         saved = ([o._data for o in outs], t._data)
         if all(p is None for p in parents):
             return outs
         return attach(custom_node(self, tuple(parents), saved, outs[0]._out), outs)
 
+    def _at_start(self, starts: list[Any], t: Any, of: Any = None) -> Here:
+        """The system at the first time."""
+        before = _state.change(accumulators=(), closed=None, lines=False, overrides=self.overrides)
+        try:
+            return Here("odeint", self.system.at(t), starts, of)
+        finally:
+            _state.restore(before)
+
     def _values(self, node: Any, record: bool) -> tuple[list[Any], Any]:
         """The solution and the times, linked to their nodes if they are to be recorded."""
         check_as_before(node, ())
         arrays, times = node.saved
+        starts = [wrap(node.cls, a)[0] for a in arrays]
+        self.results.check(self._at_start(starts, wrap(node.cls, times)[0], node).outs, node)
         if not record:
             return [wrap(node.cls, a) for a in arrays], wrap(node.cls, times)
         ys = [
@@ -299,7 +307,7 @@ class _Solution(CustomOp):
     def _here(self, node: Any, ys: Sequence[Any], t: Any) -> Here:
         before = _state.change(overrides=self.overrides)
         try:
-            here = Here("odeint", self.system.at(t), ys)
+            here = Here("odeint", self.system.at(t), ys, node)
         finally:
             _state.restore(before)
         check_as_before(node, [n for n in here.outside if n is not t._node])

@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakSet
 
 from ..arrays import apart, is_array
-from ..captures import Captured, is_older
+from ..captures import Captured, Results, Rewritten, is_older
 from ..core import state as _state
 from ..core import versions
 from ..core.cotangent import accumulate
@@ -35,7 +35,8 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     without the checkpoint. Checkpoints nest, work in every mode and order, and as decorators.
 
     `fun` must do the same in both runs: a captured variable or tensor that was assigned or modified
-    in between raises `InplaceError`; a newly captured tensor raises `CaptureError`.
+    in between raises `InplaceError`; a newly captured tensor, and other results than those of the
+    first run, raise `CaptureError`.
 
     Same as `jax.checkpoint`, `torch.utils.checkpoint` and `tf.recompute_grad`. Source: Griewank and
     Walther, Evaluating Derivatives (2008), chapter 12.
@@ -161,6 +162,7 @@ class _Call(CustomOp):
         parents = (*self.parents, *self.captured)
         if not outs or not _state.state().differentiates(parents):
             return [wrap(o._out, o._data) for o in outs]
+        self.results = Results(outs)
         saved = tuple(raw(self.flat[i]) for i in self.tracked)
         inputs = [self.flat[i] for i in self.tracked]
         for i in self.tracked:  # the node holds the arrays, and can free them
@@ -219,6 +221,9 @@ class _Call(CustomOp):
         followed.set(())  # the first run told of them
         if not record:
             _state.change(accumulators=())
+        rewritten = Rewritten(node.seq)
+        if versions.latest[0] > node.seq:
+            _state.change(observers=(*_state.state().observers, rewritten))
         try:
             for k, i in enumerate(self.tracked):
                 seen[i] = own[k] = fresh(own[k], _state.REQUIRED)
@@ -232,6 +237,9 @@ class _Call(CustomOp):
                     roots[out._node] = c if old is None else old + c
             wanted = [*(x._node for x in own), *self.captured]
             self._check_captured(roots, wanted, start, node)
+            if rewritten.read:
+                rewritten.check(node, reached(roots, [(start, END)]))
+            self.results.check(outs, node)
         finally:
             _state.restore(before)
         found = pull(
@@ -277,6 +285,7 @@ class _Call(CustomOp):
             followed.set(() if self.told else (WithinTangents(sweep.tangents, sources),))
             with self.draws.replay():
                 outs = [as_output(v, self.name) for v in leaves(self._run(seen))]
+            self.results.check(outs, node)
             return [sweep.tangent(o) for o in outs]
         finally:
             _state.restore(before)

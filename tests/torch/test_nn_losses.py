@@ -163,6 +163,21 @@ def test_kinks(name):
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", [
+    "elu", "selu", "celu", "softplus", "silu", "mish", "hardswish", "gelu", "logsigmoid",
+    "softsign",
+])
+def test_second_derivatives_at_kinks(name):
+    found = []
+    for t in (ours, theirs):
+        x = t.tensor([-1.0, -0.0, 0.0, 2.0], dtype=t.float64, requires_grad=True)
+        y = getattr(t.nn.functional, name)(x)
+        (g,) = t.autograd.grad((y * t.tensor([0.3, -1.2, 0.7, 2.0])).sum(), x, create_graph=True)
+        (g * t.tensor([1.5, 0.4, -0.6, 0.9])).sum().backward()
+        found.append((g.detach().numpy(), x.grad.numpy()))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-7, atol=1e-12)
+
+
 def test_activations_in_place(torch):
     functional = torch.nn.functional
     for name in ("relu_", "elu_", "celu_", "selu_", "leaky_relu_", "hardtanh_", "rrelu_"):

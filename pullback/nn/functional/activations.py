@@ -20,7 +20,7 @@ _ALPHA, _SCALE = 1.6732632423543772848170429916717, 1.05070098735548049341933498
 
 
 def celu(x: Any, alpha: float = 1.0) -> Any:
-    """x for x > 0, else alpha · (exp(x / alpha) - 1); the derivative at 0 is 1.
+    """x for x > 0, else alpha · (exp(x / alpha) - 1); the derivative at 0 is 1, the second one 0.
 
     Raises `ArgumentError` for alpha 0.
 
@@ -31,7 +31,8 @@ def celu(x: Any, alpha: float = 1.0) -> Any:
     if not alpha:
         raise ArgumentError("argument `alpha` of `celu`", "a number other than 0", "0")
     below = ops.where(x > 0, ops.zeros_like(x), x)
-    return ops.where(x > 0, x, alpha * ops.expm1(below / alpha))
+    curve = ops.elu if alpha > 0 else ops.expm1  # the same left of 0
+    return ops.where(x > 0, x, alpha * curve(below / alpha))
 
 
 def selu(x: Any) -> Any:
