@@ -102,6 +102,22 @@ def operations_of(module: str) -> list[str]:
     return found
 
 
+def known_as(library: str) -> Names:
+    """Module of an operation -> "name there=name here", as the decorators `known_as` state."""
+    found: Names = {}
+    for path in sorted((PACKAGE / "ops").glob("*.py")):
+        for node in tree(f"ops.{path.stem}").body if path.stem != "__init__" else ():
+            for decorator in getattr(node, "decorator_list", ()):
+                if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "known_as":
+                    given = [k.value for k in decorator.keywords if k.arg == library]
+                    names = ast.literal_eval(given[0]).split() if given else []
+                    assert isinstance(node, ast.FunctionDef)
+                    found.setdefault(f"ops.{path.stem}", []).extend(
+                        f"{name}={node.name}" for name in names
+                    )
+    return found
+
+
 def table(title: str, package: str, names: Names) -> str:
     """One dictionary, as source text."""
     lines = [f'\n{title} = _by_name("{package}", {{']
@@ -124,6 +140,8 @@ def page() -> str:
     return "".join([
         HEAD, "\n", table("OPS", "pullback.ops", ops), table("FRONT_PAGE", "pullback", front), STAR,
         table("APART", "pullback", names_of("", 1)), table("OPERATIONS", "pullback", operations),
+        table("NUMPY", "pullback", known_as("numpy")),
+        table("TORCH", "pullback", known_as("torch")),
     ])
 
 

@@ -210,3 +210,106 @@ OPERATIONS = _by_name("pullback", {
     "ops.views":
         "put_view scatter_view take_view",
 })
+
+NUMPY = _by_name("pullback", {
+    "ops.arithmetic":
+        "absolute=abs fabs=abs true_divide=divide",
+    "ops.comparing":
+        "invert=bitwise_invert left_shift=bitwise_left_shift right_shift=bitwise_right_shift",
+    "ops.complex_":
+        "conjugate=conj",
+    "ops.creation":
+        "ones_like=ones_like tril=tril triu=triu zeros_like=zeros_like",
+    "ops.cumulative":
+        "cumulative_prod=cumulative_prod cumulative_sum=cumulative_sum",
+    "ops.determinants":
+        "linalg.det=det linalg.slogdet=slogdet",
+    "ops.dtypes":
+        "astype=astype",
+    "ops.exponential":
+        "power=pow",
+    "ops.fourier":
+        "fft.fftshift=fftshift fft.ifftshift=ifftshift",
+    "ops.joining":
+        "unstack=unstack",
+    "ops.linalg":
+        "linalg.solve=solve",
+    "ops.matrices":
+        "linalg.cross=cross linalg.diagonal=diagonal linalg.matrix_norm=matrix_norm "
+        "linalg.matrix_power=matrix_power linalg.trace=trace",
+    "ops.norms":
+        "linalg.vector_norm=vector_norm",
+    "ops.products":
+        "linalg.matmul=matmul linalg.outer=outer linalg.tensordot=tensordot linalg.vecdot=vecdot "
+        "tensordot=tensordot",
+    "ops.rounding":
+        "copy=identity fix=trunc rint=round",
+    "ops.searching":
+        "argmax=argmax argmin=argmin nonzero=nonzero unique_all=unique_all "
+        "unique_counts=unique_counts unique_inverse=unique_inverse unique_values=unique_values",
+    "ops.shaping":
+        "flip=flip linalg.matrix_transpose=matrix_transpose matrix_transpose=matrix_transpose "
+        "moveaxis=moveaxis roll=roll swapaxes=swapaxes",
+    "ops.solving":
+        "linalg.inv=inv",
+    "ops.spectral":
+        "linalg.eig=eig linalg.eigvals=eigvals linalg.svdvals=svdvals",
+    "ops.statistics":
+        "count_nonzero=count_nonzero",
+    "ops.tiling":
+        "repeat=repeat",
+    "ops.trigonometric":
+        "arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh arctan2=atan2 arctan=atan "
+        "arctanh=atanh",
+})
+
+TORCH = _by_name("pullback", {
+    "ops.activations":
+        "special_expit=sigmoid",
+    "ops.arithmetic":
+        "absolute=abs neg=negative sgn=sign",
+    "ops.comparing":
+        "bitwise_not=bitwise_invert eq=equal ge=greater_equal gt=greater le=less_equal lt=less "
+        "ne=not_equal",
+    "ops.complex_":
+        "complex(real,imag)=make_complex conj_physical=conj view_as_real(input)=view_as_real",
+    "ops.creation":
+        "tril(input,diagonal)=tril triu(input,diagonal)=triu",
+    "ops.decompositions":
+        "linalg.cholesky(A,*,upper)=cholesky",
+    "ops.determinants":
+        "linalg.det(A)=det linalg.slogdet(A)=slogdet",
+    "ops.joining":
+        "unbind(input,dim)=unstack",
+    "ops.matrices":
+        "linalg.cross(input,other,*,dim)=cross linalg.matrix_exp(A)=expm "
+        "linalg.matrix_power(A,n)=matrix_power",
+    "ops.products":
+        "linalg.vecdot(x,y,*,dim)=vecdot outer(input,vec2)=outer tensordot(a,b,dims)=tensordot",
+    "ops.rounding":
+        "clone=identity fix=trunc",
+    "ops.searching":
+        "argmax(input,dim,keepdim)=argmax argmin(input,dim,keepdim)=argmin",
+    "ops.shaping":
+        "moveaxis(input,source,destination)=moveaxis movedim(input,source,destination)=moveaxis "
+        "roll(input,shifts,dims)=roll swapaxes(input,dim0,dim1)=swapaxes "
+        "transpose(input,dim0,dim1)=swapaxes",
+    "ops.solving":
+        "linalg.inv(A)=inv",
+    "ops.special_bessel":
+        "special.bessel_j0=j0 special.bessel_j1=j1 special.modified_bessel_i0=i0 "
+        "special.modified_bessel_i1=i1",
+    "ops.special_bessel_second":
+        "special.bessel_y0=y0 special.bessel_y1=y1 special.modified_bessel_k0=k0 "
+        "special.modified_bessel_k1=k1 special.scaled_modified_bessel_k0=k0e "
+        "special.scaled_modified_bessel_k1=k1e",
+    "ops.special_gamma":
+        "lgamma=gammaln",
+    "ops.special_incomplete":
+        "igamma=gammainc igammac=gammaincc",
+    "ops.spectral":
+        "linalg.eig(A)=eig linalg.eigvals(A)=eigvals",
+    "ops.trigonometric":
+        "arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh arctan2=atan2 arctan=atan "
+        "arctanh=atanh",
+})

@@ -22,7 +22,8 @@ from scipy import optimize
 
 import pullback as pb
 from pullback import Tensor, errors
-from pullback.protocols.functions import answer_of, key_of
+from pullback._aliases import aliases
+from pullback.protocols.functions import answer_of, key_of, rule_of
 from pullback.protocols.refused import MAKES, PLAIN, REFUSED, WRITES
 from pullback.protocols.table import RULES
 from tests.parts import release
@@ -109,6 +110,12 @@ def test_the_gradients_are_those_of_numpy_s_function(number: int) -> None:
 
 FUNCTIONS = sorted({key_of(f) for f in overrides.get_overridable_numpy_array_functions()})
 TWICE = {"amax", "amin"}
+SAME = {
+    key: alias for key, alias in aliases("numpy").items()
+    if not isinstance(getattr(np, key, None), np.ufunc)
+}
+"""Functions that are this library's own under NumPy's names."""
+RULED = {*RULES, *SAME}
 
 
 def numpy_function(key: str) -> Any:
@@ -123,18 +130,18 @@ def test_every_function_of_numpy_s_has_a_rule_or_a_reason() -> None:
     known = {f for f in FUNCTIONS if not f.startswith(("strings.", "char."))} - TWICE
     if HERE < (2, 2):  # NumPy lists them from then on
         known |= MAKES | {"array", "asanyarray", "asarray"}
-    tables = set(RULES) | PLAIN | set(REFUSED) | MAKES
+    tables = RULED | PLAIN | set(REFUSED) | MAKES
     assert set(SINCE) | set(UNTIL) <= tables
     there = {name for name in tables if is_there(name)}
     assert known == there
-    assert not set(RULES) & (PLAIN | set(REFUSED))
+    assert not RULED & (PLAIN | set(REFUSED))
     assert not PLAIN & (set(REFUSED) | MAKES)
     assert set(REFUSED) >= WRITES
     assert all(REFUSED.values())
 
 
 def test_every_rule_is_called_by_a_case() -> None:
-    assert {c.name for c in EVERY} == set(RULES)
+    assert {c.name for c in EVERY} == RULED
 
 
 SAID_SINCE = {
@@ -145,13 +152,13 @@ SAID_SINCE = {
     "reshape": "2.4", "take_along_axis": "2.3",
 }
 """Function -> the first version of NumPy that says its parameters, if all are as they are now."""
-SAID = [k for k in sorted(filter(is_there, RULES)) if release(SAID_SINCE.get(k, "2.0")) <= HERE]
+SAID = [k for k in sorted(filter(is_there, RULED)) if release(SAID_SINCE.get(k, "2.0")) <= HERE]
 
 
 @pytest.mark.parametrize("key", SAID)
 def test_the_parameters_of_a_rule_are_numpy_s(key: str) -> None:
     """Those it has: it may lack some, and has none of its own."""
-    ours = inspect.signature(RULES[key]).parameters
+    ours = inspect.signature(rule_of(key, numpy_function(key))).parameters
     theirs = list(inspect.signature(numpy_function(key)).parameters)
     if key in ("pad", "clip"):  # whose others are behind `**kwargs`
         theirs += ["constant_values", "min", "max"]
@@ -160,6 +167,19 @@ def test_the_parameters_of_a_rule_are_numpy_s(key: str) -> None:
     for name, parameter in ours.items():
         default = inspect.signature(numpy_function(key)).parameters.get(name, parameter).default
         assert parameter.default in (default, None) or default is np._NoValue  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("key", sorted(filter(is_there, SAME)))
+def test_a_function_under_another_name_has_numpy_s_defaults(key: str) -> None:
+    """Arguments equal to NumPy's defaults are left out of the call."""
+    ours = inspect.signature(SAME[key].function()).parameters
+    for name, parameter in inspect.signature(numpy_function(key)).parameters.items():
+        if name in ours and name not in ("keepdims", *"xyab"):
+            assert ours[name].default in (parameter.default, parameter.empty), name
+
+
+def test_no_function_has_both_a_rule_and_another_name() -> None:
+    assert not set(RULES) & set(aliases("numpy"))
 
 
 def test_functions_behind_numpy_s_names_are_found() -> None:

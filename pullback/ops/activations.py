@@ -15,7 +15,7 @@ from typing import Any
 
 from ..core.cotangent import is_complex
 from ..errors import ArgumentError
-from .declaring import op
+from .declaring import known_as, op
 from .exponential import exp
 from .selecting import where
 from .shaping import hidden_axes
@@ -134,6 +134,7 @@ def pullback_hard_sigmoid(g: Any, x: Any) -> Any:
     return gate(gate(g, x + 3), 3 - x) / 6
 
 
+@known_as(torch="special_expit")
 @op(elementwise=True)
 def sigmoid(xp: Any, x: Any, /) -> Any:
     """1 / (1 + exp(-x)), without overflow and accurate in both tails.

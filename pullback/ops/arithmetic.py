@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.cotangent import is_complex
 from ..core.op import OPS
-from .declaring import op
+from .declaring import known_as, op
 
 __all__ = [
     "abs", "add", "copysign", "divide", "floor_divide", "multiply", "negative", "nextafter",
@@ -76,6 +76,7 @@ def partial_multiply_x2(x1: Any) -> Any:
     return x1
 
 
+@known_as(torch="neg")
 @op(native="negative", elementwise=True)
 def negative(x: Any, /) -> Any:
     """-x.
@@ -109,6 +110,7 @@ def pullback_positive(g: Any) -> Any:
 # Quotients ----------------------------------------------------------------------------------
 
 
+@known_as(numpy="true_divide")
 @op(native="divide", elementwise=True)
 def divide(x1: Any, x2: Any, /) -> Any:
     """x1 / x2.
@@ -231,6 +233,7 @@ def partial_remainder_x2(x1: Any, x2: Any) -> Any:
 # Magnitudes and signs -----------------------------------------------------------------------
 
 
+@known_as(numpy="absolute fabs", torch="absolute")
 @op(native="abs", elementwise=True)
 def abs(x: Any, /) -> Any:
     """|x|; real also for complex x. The derivative is `sign(x)`: 0 at 0.
@@ -246,6 +249,7 @@ def partial_abs(x: Any) -> Any:
     return OPS["conj"](sign(x)) if is_complex(x) else sign(x)
 
 
+@known_as(torch="sgn")
 @op(native="sign", elementwise=True)
 def sign(x: Any, /) -> Any:
     """x / |x|, and 0 at 0: -1, 0 or 1 for real x, on the unit circle for complex x.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .declaring import op
+from .declaring import known_as, op
 
 __all__ = [
     "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
@@ -13,6 +13,7 @@ __all__ = [
 ]
 
 
+@known_as(torch="eq")
 @op(native="equal", elementwise=True, differentiable=False)
 def equal(x1: Any, x2: Any, /) -> Any:
     """Whether x1 = x2. NaN equals nothing.
@@ -23,6 +24,7 @@ def equal(x1: Any, x2: Any, /) -> Any:
     """
 
 
+@known_as(torch="ne")
 @op(native="not_equal", elementwise=True, differentiable=False)
 def not_equal(x1: Any, x2: Any, /) -> Any:
     """Whether x1 ≠ x2. NaN differs from everything.
@@ -33,6 +35,7 @@ def not_equal(x1: Any, x2: Any, /) -> Any:
     """
 
 
+@known_as(torch="lt")
 @op(native="less", elementwise=True, differentiable=False)
 def less(x1: Any, x2: Any, /) -> Any:
     """Whether x1 < x2.
@@ -43,6 +46,7 @@ def less(x1: Any, x2: Any, /) -> Any:
     """
 
 
+@known_as(torch="le")
 @op(native="less_equal", elementwise=True, differentiable=False)
 def less_equal(x1: Any, x2: Any, /) -> Any:
     """Whether x1 ≤ x2.
@@ -53,6 +57,7 @@ def less_equal(x1: Any, x2: Any, /) -> Any:
     """
 
 
+@known_as(torch="gt")
 @op(native="greater", elementwise=True, differentiable=False)
 def greater(x1: Any, x2: Any, /) -> Any:
     """Whether x1 > x2.
@@ -63,6 +68,7 @@ def greater(x1: Any, x2: Any, /) -> Any:
     """
 
 
+@known_as(torch="ge")
 @op(native="greater_equal", elementwise=True, differentiable=False)
 def greater_equal(x1: Any, x2: Any, /) -> Any:
     """Whether x1 ≥ x2.
@@ -173,6 +179,7 @@ def bitwise_xor(x1: Any, x2: Any, /) -> Any:
     """
 
 
+@known_as(numpy="invert", torch="bitwise_not")
 @op(native="bitwise_invert", elementwise=True, differentiable=False)
 def bitwise_invert(x: Any, /) -> Any:
     """Every bit inverted: -x - 1 for signed integers, `not` for booleans.
@@ -183,6 +190,7 @@ def bitwise_invert(x: Any, /) -> Any:
     """
 
 
+@known_as(numpy="left_shift")
 @op(native="bitwise_left_shift", elementwise=True, differentiable=False)
 def bitwise_left_shift(x1: Any, x2: Any, /) -> Any:
     """x1 · 2^x2: the bits shifted left by x2.
@@ -193,6 +201,7 @@ def bitwise_left_shift(x1: Any, x2: Any, /) -> Any:
     """
 
 
+@known_as(numpy="right_shift")
 @op(native="bitwise_right_shift", elementwise=True, differentiable=False)
 def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
     """⌊x1 / 2^x2⌋: the bits shifted right by x2, keeping the sign.

@@ -11,7 +11,7 @@ from typing import Any
 from ..core.cotangent import is_complex, is_complex_dtype
 from ..core.op import OPS
 from .arithmetic import abs, quotient
-from .declaring import op
+from .declaring import known_as, op
 
 __all__ = ["angle", "conj", "imag", "make_complex", "real"]
 
@@ -94,6 +94,7 @@ def pullback_conj(g: Any) -> Any:
     return conj(g)
 
 
+@known_as(numpy="conjugate", torch="conj_physical")
 def conj(x: Any, /) -> Any:
     """The complex conjugate; real x itself is returned (the same object).
 
@@ -122,6 +123,7 @@ def pullback_angle(g: Any, x: Any) -> Any:
     return quotient(quotient(OPS["multiply"](g, -1j) * conj(x), r), r)
 
 
+@known_as(torch="complex(real,imag)")
 @op(elementwise=True)
 def make_complex(xp: Any, real: Any, imag: Any, /) -> Any:
     """real + i · imag.
@@ -148,6 +150,7 @@ def pushforward_make_complex_imag(t: Any) -> Any:
     return OPS["multiply"](t, 1j)
 
 
+@known_as(torch="view_as_real(input)")
 @op(view=True)
 def view_as_real(xp: Any, x: Any, /) -> Any:
     """Complex entries as pairs of real numbers along a new last axis: a view.

@@ -15,7 +15,7 @@ from ..core.tensor import Tensor, raw, to_array
 from ..departures import departs
 from ..errors import ArgumentError
 from ..lost_paths import copied
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .dtypes import astype
 from .operands import holds_tensor, matrix_examples, stacked
 from .rounding import identity
@@ -215,6 +215,7 @@ def eye(
 # Like another array -------------------------------------------------------------------------
 
 
+@known_as(numpy="zeros_like")
 @op(native="zeros_like", differentiable=False, shape="x")
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """Zeros with the shape and dtype of x.
@@ -230,6 +231,7 @@ def batch_zeros_like(x: Any, *, dtype: Any, device: Any) -> Any:
     return zeros_like(x, dtype=dtype, device=device)
 
 
+@known_as(numpy="ones_like")
 @op(native="ones_like", differentiable=False, shape="x")
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """Ones with the shape and dtype of x.
@@ -290,6 +292,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 # Triangles ----------------------------------------------------------------------------------
 
 
+@known_as(numpy="tril", torch="tril(input,diagonal)")
 @op(native="tril", linear=True, shape="(m,n)->(m,n)", dtype="x")
 def tril(x: Any, /, *, k: int = 0) -> Any:
     """The lower triangle of a matrix, or of a stack of them: zeros above the k-th diagonal.
@@ -311,6 +314,7 @@ def batch_tril(x: Any, *, k: int) -> Any:
     return tril(matrix_examples(x, "tril"), k=k)
 
 
+@known_as(numpy="triu", torch="triu(input,diagonal)")
 @op(native="triu", linear=True, shape="(m,n)->(m,n)", dtype="x")
 def triu(x: Any, /, *, k: int = 0) -> Any:
     """The upper triangle of a matrix, or of a stack of them: zeros below the k-th diagonal.

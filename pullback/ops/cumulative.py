@@ -10,13 +10,14 @@ from typing import Any
 from ..kinds.shapes import UndecidedError, axes_of, changed, is_any
 from ..kinds.symbols import whole
 from .creation import zeros_like
-from .declaring import op
+from .declaring import known_as, op
 from .joining import concat
 from .shaping import expand_dims, flip, hidden_axes, moveaxis, reshape
 
 __all__ = ["cumulative_prod", "cumulative_sum", "diff"]
 
 
+@known_as(numpy="cumulative_sum")
 @op(native="cumulative_sum", linear=True)
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
@@ -59,6 +60,7 @@ def _rows(x: Any, axis: int | None, subject: str) -> tuple[Any, int | None]:
     return x, hidden_axes(axis or 0, rank, subject)[0]
 
 
+@known_as(numpy="cumulative_prod")
 @op(native="cumulative_prod")
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False

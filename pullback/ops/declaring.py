@@ -238,6 +238,25 @@ def _read(made: Op, name: str, subject: str) -> int:
     )
 
 
+def known_as(*, numpy: str = "", torch: str = "") -> Callable[[Face], Face]:
+    """State the names that a function has in NumPy and PyTorch, where only names differ.
+
+    numpy   names in `numpy`, separated by spaces; NumPy tells the names of their parameters
+    torch   names in `pullback.torch`, with those of the parameters in the order of the function's:
+            "roll(input,shifts,dims)"; without parameters, an elementwise function
+
+    The names stay at the function as `known_as`. `docs/make_places.py` collects them from the
+    source, so that none of the chapters need be loaded; `_aliases.py` looks them up.
+    """
+
+    def take(function: Face) -> Face:
+        named: Any = function
+        named.known_as = {"numpy": tuple(numpy.split()), "torch": tuple(torch.split())}
+        return function
+
+    return take
+
+
 def face_of(operation: OpFunction, name: str = "") -> Callable[[Face], Face]:
     """Make a plain function, which prepares the arguments, stand for an operation in public.
 

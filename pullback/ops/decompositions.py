@@ -20,7 +20,7 @@ from ..errors import ArgumentError
 from ..kinds.shapes import fitted
 from ..kinds.symbols import lengths_of, whole
 from .creation import tril, triu, zeros_like
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .joining import concat, pad
 from .linalg import solve
 from .operands import matrices_of, matrix_examples
@@ -53,6 +53,7 @@ def _over(x: Any, a: Any) -> Any:
 # Triangular factors -----------------------------------------------------------------------------
 
 
+@known_as(torch="linalg.cholesky(A,*,upper)")
 @op(shape="(n,n)->(n,n)")
 def cholesky(xp: Any, x: Any, /, *, upper: bool = False) -> Any:
     """L, lower triangular with a positive diagonal, of Hermitian positive definite x = L Lᴴ.

@@ -10,7 +10,7 @@ from ..core.cotangent import is_complex
 from ..kinds.symbols import whole
 from .complex_ import imag, real
 from .creation import zeros_like
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .matrices import eye_like, trace
 from .operands import matrices_of, matrix_examples
 from .products import matmul
@@ -22,6 +22,7 @@ from .statistics import sum
 __all__ = ["det", "slogdet"]
 
 
+@known_as(numpy="linalg.det", torch="linalg.det(A)")
 @op(shape="(n,n)->()")
 def det(xp: Any, x: Any, /) -> Any:
     """The determinants of square matrices (…, n, n); 1 for n = 0.
@@ -169,6 +170,7 @@ def batch_slogdet(x: Any) -> Any:
     return _slogdet(matrix_examples(x, "slogdet", square=True))
 
 
+@known_as(numpy="linalg.slogdet", torch="linalg.slogdet(A)")
 @face_of(_slogdet)
 @whole
 def slogdet(x: Any, /) -> SlogdetResult:

@@ -17,7 +17,7 @@ from ..arrays.symbol import Symbol
 from ..core.cotangent import is_complex, is_complex_dtype
 from ..core.tensor import raw
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 
 __all__ = [
     "astype", "bool", "can_cast", "complex64", "complex128", "e", "finfo", "float16", "float32",
@@ -77,6 +77,7 @@ def batch_astype(x: Any, *, dtype: Any, copy: Any, device: Any) -> Any:
     return _astype(x, dtype, copy=copy, device=device)
 
 
+@known_as(numpy="astype")
 @face_of(_astype)
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
     """x converted to a dtype. Complex to real keeps the real part; to `bool` is `x != 0`.

@@ -17,7 +17,7 @@ from ..core.op import OPS
 from .arithmetic import negative, quotient, reciprocal
 from .comparing import isinf
 from .complex_ import real
-from .declaring import op
+from .declaring import known_as, op
 from .selecting import where
 
 __all__ = [
@@ -170,6 +170,7 @@ def _share(x: Any, other: Any) -> Any:
 # Powers and roots ---------------------------------------------------------------------------
 
 
+@known_as(numpy="power")
 @op(native="pow", elementwise=True)
 def pow(x1: Any, x2: Any, /) -> Any:
     """x1 to the power x2. The derivatives are x2 x1^(x2 - 1) and x1^x2 ln x1.

@@ -21,7 +21,7 @@ from ..kinds.shapes import axes_of, changed, requested
 from ..kinds.symbols import whole
 from .complex_ import conj
 from .creation import arange
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .dtypes import astype, float64
 from .indexing import getitem
 from .joining import concat, pad
@@ -383,9 +383,7 @@ def irfftn(
     return _from_half(array_of(x), s, axes, norm, "irfftn")
 
 
-# Frequencies --------------------------------------------------------------------------------
-
-
+@known_as(numpy="fft.fftshift")
 @whole
 def fftshift(x: Any, /, *, axes: Any = None) -> Any:
     """x with frequency zero moved to the middle of one axis, of several, or of all.
@@ -397,6 +395,7 @@ def fftshift(x: Any, /, *, axes: Any = None) -> Any:
     return _shifted(array_of(x), axes, 1, "fftshift")
 
 
+@known_as(numpy="fft.ifftshift")
 @whole
 def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
     """The inverse of `fftshift` (for odd lengths the two differ).

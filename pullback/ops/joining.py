@@ -12,7 +12,7 @@ from ..core.tensor import raw, to_array
 from ..errors import ArgumentError, ShapeError, SymbolError
 from ..kinds.shapes import axes_of, is_any, merged, shape_of
 from ..kinds.symbols import length_of, whole
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .operands import stacked
 from .shaping import broadcast_arrays, ravel, reshape
 
@@ -166,6 +166,7 @@ def _listed(shapes: Sequence[Any]) -> str:
 # Splitting ----------------------------------------------------------------------------------
 
 
+@known_as(numpy="unstack", torch="unbind(input,dim)")
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The slices along an axis, as a tuple; the axis is removed.
 

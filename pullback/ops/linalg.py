@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ShapeError
-from .declaring import op
+from .declaring import known_as, op
 from .products import matmul
 from .shaping import permute_dims, reshape
 
 __all__: list[str] = []
 
 
+@known_as(numpy="linalg.solve")
 @op(native="solve", shape="(n,n),(n,p?)->(n,p?)")
 def solve(x1: Any, x2: Any, /) -> Any:
     """The solution x of x1 @ x = x2, of square matrices; leading axes broadcast.

@@ -17,7 +17,7 @@ from ..kinds.symbols import lengths_of, whole
 from ..lost_paths import held_fixed
 from .arithmetic import abs
 from .creation import zeros_like
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .dtypes import finfo
 from .indexing import getitem
 from .joining import concat
@@ -50,6 +50,7 @@ def eye_like(like: Any) -> Any:
 # Diagonals and cross products ---------------------------------------------------------------
 
 
+@known_as(numpy="linalg.diagonal")
 @whole
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """The diagonal of each matrix, `offset` above the main one, as the last axis.
@@ -69,6 +70,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return getitem(flat, (..., slice(first, first + length * (columns + 1), columns + 1)))
 
 
+@known_as(numpy="linalg.trace")
 @whole
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The trace of each matrix: the sum over a diagonal, `offset` above the main one.
@@ -106,6 +108,7 @@ def shape_cross(x1: Any, x2: Any, *, axis: int) -> Any:
     return broadcast([shape_of(x1), shape_of(x2)], "cross")
 
 
+@known_as(numpy="linalg.cross", torch="linalg.cross(input,other,*,dim)")
 @face_of(_cross)
 @whole
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
@@ -136,6 +139,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 _ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
 
 
+@known_as(numpy="linalg.matrix_norm")
 @whole
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """A norm of each matrix; real, also for complex x.
@@ -208,6 +212,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
 # Powers and the exponential -----------------------------------------------------------------
 
 
+@known_as(numpy="linalg.matrix_power", torch="linalg.matrix_power(A,n)")
 @whole
 def matrix_power(x: Any, n: int, /) -> Any:
     """The n-th power of square matrices; a power of x⁻¹ for negative n.
@@ -237,6 +242,7 @@ def matrix_power(x: Any, n: int, /) -> Any:
     return result
 
 
+@known_as(torch="linalg.matrix_exp(A)")
 @op(shape="(n,n)->(n,n)")
 def expm(xp: Any, x: Any, /) -> Any:
     """The matrix exponential Σ xᵏ / k! of square matrices, by Padé, scaling and squaring.

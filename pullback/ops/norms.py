@@ -10,7 +10,7 @@ from ..errors import ArgumentTypeError
 from .arithmetic import abs
 from .complex_ import conj
 from .creation import ones_like, zeros_like
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .selecting import where
 from .statistics import Axis, kept, shared
 from .statistics import sum as total_of
@@ -58,6 +58,7 @@ def pushforward_vector_norm(
     return total_of(slopes * t, axis=axis, keepdims=keepdims)
 
 
+@known_as(numpy="linalg.vector_norm")
 @face_of(_vector_norm, "vector_norm")
 def vector_norm(
     x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2

@@ -15,7 +15,7 @@ from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..kinds.shapes import broadcast, is_any, shape_of
 from ..kinds.symbols import whole
 from .complex_ import conj
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .operands import arrays_of, integer_of, shared_axis
 from .shaping import (
     broadcast_to,
@@ -32,6 +32,7 @@ from .taking import positive_axis
 __all__ = ["einsum", "matmul", "outer", "tensordot", "vecdot"]
 
 
+@known_as(numpy="linalg.matmul")
 @op(native="matmul", linear=True, shape="(m?,n),(n,p?)->(m?,p?)")
 def matmul(x1: Any, x2: Any, /) -> Any:
     """The matrix product over the last two axes; leading axes broadcast; 1-D arrays are vectors.
@@ -143,6 +144,7 @@ def shape_vecdot(x1: Any, x2: Any, *, axis: int) -> Any:
     return tuple(both)
 
 
+@known_as(numpy="linalg.vecdot", torch="linalg.vecdot(x,y,*,dim)")
 @face_of(_vecdot, "vecdot")
 @whole
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
@@ -162,6 +164,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return _vecdot(x1, x2, axis=axis)
 
 
+@known_as(numpy="linalg.outer", torch="outer(input,vec2)")
 @whole
 def outer(x1: Any, x2: Any, /) -> Any:
     """The outer product x1[i] · x2[j] of two vectors.
@@ -180,6 +183,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
     return expand_dims(x1, axis=1) * x2
 
 
+@known_as(numpy="tensordot linalg.tensordot", torch="tensordot(a,b,dims)")
 @whole
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """The tensor contraction: the sum of products over some axes of each; nothing is conjugated.

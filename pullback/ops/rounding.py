@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..lost_paths import detached
-from .declaring import op
+from .declaring import known_as, op
 
 __all__ = ["ceil", "floor", "identity", "round", "stop_gradient", "trunc"]
 
@@ -35,6 +35,7 @@ def ceil(x: Any, /) -> Any:
     """
 
 
+@known_as(numpy="rint")
 @op(native="round", elementwise=True, flat=True)
 def round(x: Any, /) -> Any:
     """The nearest integer, with ties to even. Its derivative is 0.
@@ -45,6 +46,7 @@ def round(x: Any, /) -> Any:
     """
 
 
+@known_as(numpy="fix", torch="fix")
 @op(native="trunc", elementwise=True, flat=True)
 def trunc(x: Any, /) -> Any:
     """x without its fractional part. Its derivative is 0.
@@ -55,6 +57,7 @@ def trunc(x: Any, /) -> Any:
     """
 
 
+@known_as(numpy="copy", torch="clone")
 @op(elementwise=True)
 def identity(xp: Any, x: Any, /) -> Any:
     """The values of x in a new recorded tensor: a place to attach another gradient, or a hook.

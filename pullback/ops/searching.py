@@ -19,7 +19,7 @@ from ..errors import ArgumentError, BatchedValueError, ShapeError, SymbolError
 from ..kinds.batching import seen_axes
 from ..kinds.symbols import whole
 from .creation import zeros_like
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .indexing import getitem, scatter
 from .operands import stacked
 from .selecting import minimum, where
@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 
+@known_as(numpy="argmax", torch="argmax(input,dim,keepdim)")
 @op(differentiable=False, reduction=True)
 def argmax(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """The index of the largest entry along an axis, or of all; the first of equal ones.
@@ -48,6 +49,7 @@ def batch_argmax(x: Any, *, axis: int | None, keepdims: bool) -> Any:
     return _position(argmax, x, axis, keepdims)
 
 
+@known_as(numpy="argmin", torch="argmin(input,dim,keepdim)")
 @op(differentiable=False, reduction=True)
 def argmin(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """The index of the smallest entry along an axis, or of all; the first of equal ones.
@@ -223,6 +225,7 @@ def searchsorted(
     return _searchsorted(x1 if sorter is None else take(x1, sorter), x2, side=side)
 
 
+@known_as(numpy="nonzero")
 @whole
 def nonzero(x: Any, /) -> tuple[Any, ...]:
     """The indices of the nonzero entries: a tuple with one index array per axis.
@@ -307,6 +310,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Any
 
 
+@known_as(numpy="unique_all")
 @whole
 def unique_all(x: Any, /) -> UniqueAll:
     """The sorted distinct entries, their first indices, the inverse indices, and the counts.
@@ -327,6 +331,7 @@ def unique_all(x: Any, /) -> UniqueAll:
     return UniqueAll(values, *(_like(x, part) for part in rest))
 
 
+@known_as(numpy="unique_counts")
 def unique_counts(x: Any, /) -> UniqueCounts:
     """The sorted distinct entries, and how often each occurs.
 
@@ -338,6 +343,7 @@ def unique_counts(x: Any, /) -> UniqueCounts:
     return UniqueCounts(found.values, found.counts)
 
 
+@known_as(numpy="unique_inverse")
 def unique_inverse(x: Any, /) -> UniqueInverse:
     """The sorted distinct entries, and for each entry of x its index among them.
 
@@ -349,6 +355,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
     return UniqueInverse(found.values, found.inverse_indices)
 
 
+@known_as(numpy="unique_values")
 def unique_values(x: Any, /) -> Any:
     """The sorted distinct entries.
 

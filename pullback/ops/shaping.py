@@ -15,7 +15,7 @@ from ..core.tensor import Tensor, to_array, wrap
 from ..errors import ArgumentError, ShapeError
 from ..kinds.shapes import axes_of, broadcast, is_any, requested, shape_of, size_of
 from ..kinds.symbols import whole
-from .declaring import op
+from .declaring import known_as, op
 from .operands import stacked
 
 __all__ = [
@@ -182,6 +182,7 @@ def shape_permute_dims(x: Any, *, axes: Any) -> Any:
     return tuple([own[a] for a in order])
 
 
+@known_as(numpy="matrix_transpose linalg.matrix_transpose")
 @op(view=True, linear=True, shape="(m,n)->(n,m)", dtype="x")
 def matrix_transpose(xp: Any, x: Any, /) -> Any:
     """x with the last two axes swapped.
@@ -215,6 +216,9 @@ def batch_matrix_transpose(x: Any) -> Any:
     return matrix_transpose(x)
 
 
+@known_as(
+    numpy="moveaxis", torch="moveaxis(input,source,destination) movedim(input,source,destination)"
+)
 @whole
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
     """x with some axes moved to other positions; the others keep their order.
@@ -236,6 +240,7 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
     return permute_dims(x, tuple(order))
 
 
+@known_as(numpy="swapaxes", torch="swapaxes(input,dim0,dim1) transpose(input,dim0,dim1)")
 @whole
 def swapaxes(x: Any, axis1: int, axis2: int, /) -> Any:
     """x with two axes swapped.
@@ -322,6 +327,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return broadcast(shapes, "broadcast_shapes")
 
 
+@known_as(numpy="flip")
 @op(view=True, linear=True, shape="x", dtype="x")
 def flip(xp: Any, x: Any, /, *, axis: Any = None) -> Any:
     """x with the entries reversed along one axis, several, or all.
@@ -346,6 +352,7 @@ def batch_flip(x: Any, *, axis: Any) -> Any:
 # Copies -------------------------------------------------------------------------------------
 
 
+@known_as(numpy="roll", torch="roll(input,shifts,dims)")
 @op(linear=True, shape="x", dtype="x")
 def roll(xp: Any, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     """x with the entries shifted cyclically by `shift` along an axis.

@@ -11,7 +11,7 @@ from ..arrays.matrices import check_right_side
 from ..kinds.symbols import whole
 from .complex_ import conj
 from .creation import tril, triu
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .linalg import solve_examples
 from .operands import arrays_of, matrices_of, matrix_examples, tolerance_of
 from .products import matmul
@@ -20,6 +20,7 @@ from .statistics import mean
 __all__ = ["inv", "lstsq", "pinv", "triangular_solve"]
 
 
+@known_as(numpy="linalg.inv", torch="linalg.inv(A)")
 @op(shape="(n,n)->(n,n)")
 def inv(xp: Any, x: Any, /) -> Any:
     """The inverse of square matrices. To solve a system, `solve` is faster and more accurate.

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from .arithmetic import sign
-from .declaring import op
+from .declaring import known_as, op
 from .selecting import where
 from .special_gamma import refuse_derivative
 
@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 
+@known_as(torch="special.modified_bessel_i0")
 @op(native="i0", elementwise=True)
 def i0(x: Any, /) -> Any:
     """The modified Bessel function I₀(x), for real x. The derivative is I₁(x).
@@ -35,6 +36,7 @@ def partial_i0(x: Any) -> Any:
     return i1(x)
 
 
+@known_as(torch="special.modified_bessel_i1")
 @op(native="i1", elementwise=True)
 def i1(x: Any, /) -> Any:
     """The modified Bessel function I₁(x), for real x. The derivative is (I₀(x) + I₂(x)) / 2.
@@ -123,6 +125,7 @@ def partial_ive_x(v: Any, x: Any, out: Any) -> Any:
     return (ive(v - 1, x) + ive(v + 1, x)) / 2 - sign(x) * out
 
 
+@known_as(torch="special.bessel_j0")
 @op(native="j0", elementwise=True)
 def j0(x: Any, /) -> Any:
     """The Bessel function J₀(x), for real x. The derivative is -J₁(x).
@@ -138,6 +141,7 @@ def partial_j0(x: Any) -> Any:
     return -j1(x)
 
 
+@known_as(torch="special.bessel_j1")
 @op(native="j1", elementwise=True)
 def j1(x: Any, /) -> Any:
     """The Bessel function J₁(x), for real x. The derivative is (J₀(x) - J₂(x)) / 2.

@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from .comparing import isinf
-from .declaring import op
+from .declaring import known_as, op
 from .selecting import where
 from .special_gamma import refuse_derivative, weighted
 
 __all__ = ["k0", "k0e", "k1", "k1e", "kv", "kve", "y0", "y1", "yv"]
 
 
+@known_as(torch="special.bessel_y0")
 @op(native="y0", elementwise=True)
 def y0(x: Any, /) -> Any:
     """The Bessel function of the second kind Y₀(x), for real x ≥ 0. The derivative is -Y₁(x).
@@ -32,6 +33,7 @@ def pullback_y0(g: Any, x: Any) -> Any:
     return -weighted(g, y1(x))
 
 
+@known_as(torch="special.bessel_y1")
 @op(native="y1", elementwise=True)
 def y1(x: Any, /) -> Any:
     """The Bessel function Y₁(x), for real x ≥ 0. The derivative is (Y₀(x) - Y₂(x)) / 2.
@@ -76,6 +78,7 @@ def _slope(v: Any, below: Any, above: Any) -> Any:
     return (where(both & (v > 0), 0, below) - where(both & (v < 0), 0, above)) / 2
 
 
+@known_as(torch="special.modified_bessel_k0")
 @op(native="k0", elementwise=True)
 def k0(x: Any, /) -> Any:
     """The modified Bessel function K₀(x), for real x ≥ 0. The derivative is -K₁(x).
@@ -91,6 +94,7 @@ def pullback_k0(g: Any, x: Any) -> Any:
     return -weighted(g, k1(x))
 
 
+@known_as(torch="special.modified_bessel_k1")
 @op(native="k1", elementwise=True)
 def k1(x: Any, /) -> Any:
     """The modified Bessel function K₁(x), for real x ≥ 0. The derivative is -(K₀(x) + K₂(x)) / 2.
@@ -106,6 +110,7 @@ def pullback_k1(g: Any, x: Any) -> Any:
     return -weighted(g, (k0(x) + kv(2, x)) / 2)
 
 
+@known_as(torch="special.scaled_modified_bessel_k0")
 @op(native="k0e", elementwise=True)
 def k0e(x: Any, /) -> Any:
     """K₀(x) exp(x), which does not underflow.
@@ -121,6 +126,7 @@ def pullback_k0e(g: Any, x: Any, out: Any) -> Any:
     return weighted(g, _scaled(out, k1e(x)))
 
 
+@known_as(torch="special.scaled_modified_bessel_k1")
 @op(native="k1e", elementwise=True)
 def k1e(x: Any, /) -> Any:
     """K₁(x) exp(x), which does not underflow.

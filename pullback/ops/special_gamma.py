@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from ..errors import NotDifferentiableError
 from .comparing import isfinite, isinf
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .exponential import log1p
 from .selecting import where
 
@@ -47,6 +47,7 @@ def pullback_gamma(g: Any, x: Any, out: Any) -> Any:
     return weighted(g, out * digamma(x))
 
 
+@known_as(torch="lgamma")
 @op(native="gammaln", elementwise=True)
 def gammaln(x: Any, /) -> Any:
     """ln |Γ(x)|, for real x. The derivative is digamma.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .declaring import op
+from .declaring import known_as, op
 from .exponential import exp, log, log1p
 from .selecting import where
 from .special_entropy import xlog1py, xlogy
@@ -21,6 +21,7 @@ __all__ = ["betainc", "gammainc", "gammaincc"]
 _INF = float("inf")
 
 
+@known_as(torch="igamma")
 @op(native="gammainc", elementwise=True)
 def gammainc(a: Any, x: Any, /) -> Any:
     """P(a, x) = ∫₀ˣ t^(a-1) e⁻ᵗ dt / Γ(a), for a ≥ 0 and x ≥ 0: the gamma distribution function.
@@ -45,6 +46,7 @@ def pullback_gammainc_x(g: Any, a: Any, x: Any) -> Any:
     return weighted(g, _gamma_density(a, x))
 
 
+@known_as(torch="igammac")
 @op(native="gammaincc", elementwise=True)
 def gammaincc(a: Any, x: Any, /) -> Any:
     """1 - gammainc(a, x), accurate where that is small; derivatives as in `gammainc`.

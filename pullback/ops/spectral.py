@@ -21,7 +21,7 @@ from ..core.cotangent import conjugated
 from ..kinds.shapes import fitted
 from ..kinds.symbols import whole
 from .arithmetic import abs
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .decompositions import adjoint, hermitian, with_rest, without_rest
 from .dtypes import finfo
 from .linalg import solve
@@ -164,6 +164,7 @@ def batch_eig(x: Any) -> Any:
     return _eig(matrix_examples(x, "eig", square=True))
 
 
+@known_as(numpy="linalg.eig", torch="linalg.eig(A)")
 @face_of(_eig)
 @whole
 def eig(x: Any, /) -> EigResult:
@@ -182,6 +183,7 @@ def eig(x: Any, /) -> EigResult:
     return EigResult(*_eig(x))
 
 
+@known_as(numpy="linalg.eigvals", torch="linalg.eigvals(A)")
 def eigvals(x: Any, /) -> Any:
     """The eigenvalues of a square matrix, complex, in the same order as from `eig`.
 
@@ -276,6 +278,7 @@ def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
     return SVDResult(*_svd(x, full_matrices=full_matrices))
 
 
+@known_as(numpy="linalg.svdvals")
 @op(shape="(m,n)->(k)")
 def svdvals(xp: Any, x: Any, /) -> Any:
     """The singular values of a matrix, in descending order; see `svd`.

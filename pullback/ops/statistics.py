@@ -13,7 +13,7 @@ from typing import Any
 from ..kinds.shapes import axes_of
 from .complex_ import conj
 from .cumulative import products_before
-from .declaring import op
+from .declaring import known_as, op
 from .dtypes import astype
 from .selecting import where
 from .shaping import broadcast_to, flip, permute_dims, reshape
@@ -289,6 +289,7 @@ def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """
 
 
+@known_as(numpy="count_nonzero")
 @op(differentiable=False, reduction=True)
 def count_nonzero(xp: Any, x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """The number of nonzero entries over an axis, several, or all.

@@ -12,7 +12,7 @@ from ..core.tensor import Tensor, raw, to_array, wrap
 from ..errors import BatchedValueError, ShapeError
 from ..kinds.shapes import axes_of, changed, size_of
 from ..kinds.symbols import whole
-from .declaring import face_of, op
+from .declaring import face_of, known_as, op
 from .operands import stacked
 from .shaping import flat_examples, ravel, reshape, with_rank
 from .taking import take
@@ -98,6 +98,7 @@ def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int,
     return tuple(shape[:end]), tuple(shape[end:])
 
 
+@known_as(numpy="repeat")
 @face_of(_repeat)
 @whole
 def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:

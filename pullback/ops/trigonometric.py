@@ -13,7 +13,7 @@ from typing import Any
 from ..core.cotangent import is_complex
 from .arithmetic import quotient
 from .complex_ import imag
-from .declaring import op
+from .declaring import known_as, op
 from .exponential import hypot, sqrt
 from .selecting import where
 
@@ -91,6 +91,7 @@ def partial_tan(out: Any) -> Any:
     return 1 + out * out
 
 
+@known_as(numpy="arcsin", torch="arcsin")
 @op(native="asin", elementwise=True)
 def asin(x: Any, /) -> Any:
     """The inverse sine of x, in [-π/2, π/2]. The derivative is 1 / √(1 - x²).
@@ -108,6 +109,7 @@ def pullback_asin(g: Any, x: Any) -> Any:
     return quotient(g, sqrt((1 - x) * (1 + x)))
 
 
+@known_as(numpy="arccos", torch="arccos")
 @op(native="acos", elementwise=True)
 def acos(x: Any, /) -> Any:
     """The inverse cosine of x, in [0, π]. The derivative is -1 / √(1 - x²).
@@ -125,6 +127,7 @@ def pullback_acos(g: Any, x: Any) -> Any:
     return -quotient(g, sqrt((1 - x) * (1 + x)))
 
 
+@known_as(numpy="arctan", torch="arctan")
 @op(native="atan", elementwise=True)
 def atan(x: Any, /) -> Any:
     """The inverse tangent of x, in [-π/2, π/2]. The derivative is 1 / (1 + x²).
@@ -142,6 +145,7 @@ def pullback_atan(g: Any, x: Any) -> Any:
     return g / (1 + x * x)
 
 
+@known_as(numpy="arctan2", torch="arctan2")
 @op(native="atan2", elementwise=True)
 def atan2(x1: Any, x2: Any, /) -> Any:
     """The angle of the point (x2, x1), in [-π, π]: x1 is the y coordinate, x2 the x coordinate.
@@ -214,6 +218,7 @@ def partial_tanh(out: Any) -> Any:
     return 1 - out * out
 
 
+@known_as(numpy="arcsinh", torch="arcsinh")
 @op(native="asinh", elementwise=True)
 def asinh(x: Any, /) -> Any:
     """The inverse hyperbolic sine of x. The derivative is 1 / √(1 + x²).
@@ -229,6 +234,7 @@ def pullback_asinh(g: Any, x: Any) -> Any:
     return _by_roots(g, _turned(x)) if is_complex(x) else g / hypot(x, 1.0)
 
 
+@known_as(numpy="arccosh", torch="arccosh")
 @op(native="acosh", elementwise=True)
 def acosh(x: Any, /) -> Any:
     """The inverse hyperbolic cosine (≥ 0) of x ≥ 1. The derivative is 1 / √(x² - 1).
@@ -245,6 +251,7 @@ def pullback_acosh(g: Any, x: Any) -> Any:
     return quotient(quotient(g, sqrt(x - 1)), sqrt(_above(x) if is_complex(x) else x + 1))
 
 
+@known_as(numpy="arctanh", torch="arctanh")
 @op(native="atanh", elementwise=True)
 def atanh(x: Any, /) -> Any:
     """The inverse hyperbolic tangent of x in [-1, 1]. The derivative is 1 / (1 - x²).

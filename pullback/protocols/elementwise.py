@@ -130,12 +130,6 @@ def round_of(a: Any, decimals: int = 0) -> Any:
     return pb.round(a * 10.0**decimals) / 10.0**decimals
 
 
-@rule("fix")
-def fix_of(x: Any) -> Any:
-    """x rounded towards 0."""
-    return pb.trunc(x)
-
-
 @rule("angle")
 def angle_of(z: Any, deg: bool = False) -> Any:
     """The angle of complex numbers."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from .._aliases import Renamed, aliases
 from ..core.node import number
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError
@@ -38,7 +39,7 @@ def answer_of(function: Any) -> Callable[[Any, Any], Any]:
     """The implementation of a NumPy function for Tensors, called with (args, kwargs)."""
     key = key_of(function)
     subject = f"numpy.{key}"
-    rule = RULES.get(_ALIASES.get(key, key))
+    rule = rule_of(_ALIASES.get(key, key), function)
     if rule is not None:
         return partial(_by_rule, subject, function, rule, *_parameters(function, rule))
     if key in PLAIN:
@@ -50,6 +51,27 @@ def answer_of(function: Any) -> Callable[[Any, Any], Any]:
     )
 
 
+def rule_of(key: str, function: Any) -> Any:
+    """The rule of a NumPy function, which may be the function of this library itself, or None.
+
+    Of a function that is known under a name in NumPy, the positional parameters are the first ones
+    of NumPy's; the others have NumPy's names.
+    """
+    alias = aliases("numpy").get(key)
+    if alias is None:
+        return RULES.get(key)
+    own = inspect.signature(alias.function()).parameters
+    names = {name: name for name in own} | dict.fromkeys(_LAYOUT, "")
+    first = [name for name, p in own.items() if p.kind is p.POSITIONAL_ONLY]
+    theirs = inspect.signature(function).parameters.values()
+    return Renamed(alias.function(), [
+        (p, first[i] if i < len(first) else names[p.name])
+        for i, p in enumerate(theirs) if i < len(first) or p.name in names
+    ])
+
+
+_LAYOUT = ("order", "subok")
+"""Parameters about memory and classes, which are not guaranteed here."""
 _MODULES = {"lib._scimath_impl": "lib.scimath"}
 """Private module, which NumPy 2.0 and 2.1 name -> the public one, which later versions name."""
 _ALIASES = {"amax": "max", "amin": "min"}

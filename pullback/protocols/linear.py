@@ -53,12 +53,6 @@ def outer_of(a: Any, b: Any) -> Any:
     return pb.outer(pb.ravel(array(a)), pb.ravel(array(b)))
 
 
-@rule("linalg.outer")
-def vectors_outer_of(x1: Any, x2: Any, /) -> Any:
-    """`outer` with the Array API's signature."""
-    return pb.outer(array(x1), array(x2))
-
-
 @rule("kron")
 def kron_of(a: Any, b: Any) -> Any:
     """The Kronecker product: each entry of a times a copy of b."""
@@ -68,30 +62,6 @@ def kron_of(a: Any, b: Any) -> Any:
     left = pb.reshape(a, tuple(n for m in shapes[0] for n in (m, 1)))
     right = pb.reshape(b, tuple(n for m in shapes[1] for n in (1, m)))
     return pb.reshape(left * right, tuple(m * n for m, n in zip(*shapes, strict=True)))
-
-
-@rule("tensordot")
-def tensordot_of(a: Any, b: Any, axes: Any = 2) -> Any:
-    """The tensor contraction over axes of both."""
-    return pb.tensordot(array(a), array(b), axes=axes)
-
-
-@rule("linalg.tensordot")
-def standard_tensordot_of(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    """`tensordot` with the Array API's signature."""
-    return tensordot_of(x1, x2, axes)
-
-
-@rule("linalg.matmul")
-def matmul_of(x1: Any, x2: Any, /) -> Any:
-    """The matrix product."""
-    return pb.matmul(x1, x2)
-
-
-@rule("linalg.vecdot")
-def vecdot_of(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Σ conj(x1) x2 along an axis."""
-    return pb.vecdot(array(x1), array(x2), axis=axis)
 
 
 @rule("einsum")
@@ -123,12 +93,6 @@ def cross_of(
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         return NotImplemented
     return pb.moveaxis(pb.linalg.cross(a, b), -1, axisc)
-
-
-@rule("linalg.cross")
-def standard_cross_of(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """`cross` with the Array API's signature."""
-    return cross_of(x1, x2, axis=axis)
 
 
 @rule("linalg.multi_dot")
@@ -169,31 +133,6 @@ def corrcoef_of(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 
 
 # numpy.linalg -------------------------------------------------------------------------------
-
-
-def _same(name: str) -> None:
-    """Add the rule of a function of one array `a`: the function of `pullback.linalg`."""
-
-    def of_matrix(a: Any) -> Any:
-        return getattr(pb.linalg, name)(a)
-
-    rule(f"linalg.{name}")(of_matrix)
-
-
-for _name in ("det", "inv", "slogdet", "eig", "eigvals"):
-    _same(_name)
-
-
-@rule("linalg.svdvals")
-def svdvals_of(x: Any, /) -> Any:
-    """The singular values."""
-    return pb.linalg.svdvals(x)
-
-
-@rule("linalg.solve")
-def solve_of(a: Any, b: Any) -> Any:
-    """The solution of a system of linear equations."""
-    return pb.linalg.solve(array(a), array(b))
 
 
 @rule("linalg.tensorsolve")
@@ -274,12 +213,6 @@ def pinv_of(a: Any, rcond: Any = None, *, rtol: Any = numpy._NoValue) -> Any:
     return pb.linalg.pinv(a, rtol=rtol)
 
 
-@rule("linalg.matrix_power")
-def matrix_power_of(a: Any, n: int) -> Any:
-    """A power of a square matrix."""
-    return pb.linalg.matrix_power(a, n)
-
-
 @rule("linalg.norm")
 def norm_of(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of vectors (one axis), of matrices (two axes), or of all entries."""
@@ -297,18 +230,6 @@ def norm_of(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -
         return pb.vector_norm(x, axis=axes, keepdims=keepdims)
     found = pb.linalg.matrix_norm(pb.moveaxis(x, axes, (-2, -1)), ord=ord)
     return expand_dims_of(found, tuple(i % rank for i in axes)) if keepdims else found
-
-
-@rule("linalg.vector_norm")
-def vector_norm_of(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The vector norm."""
-    return pb.vector_norm(array(x), axis=axis, keepdims=keepdims, ord=ord)
-
-
-@rule("linalg.matrix_norm")
-def matrix_norm_of(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The matrix norm."""
-    return pb.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
 
 
 @rule("linalg.cond")
@@ -348,15 +269,3 @@ for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
 for _name in ("fft", "ifft", "rfft", "irfft"):
     _several_axes(f"{_name}n", None, f"{_name}n")
     _several_axes(f"{_name}2", (-2, -1), f"{_name}n")
-
-
-@rule("fft.fftshift")
-def fftshift_of(x: Any, axes: Any = None) -> Any:
-    """x with frequency 0 moved to the middle."""
-    return pb.fft.fftshift(x, axes=axes)
-
-
-@rule("fft.ifftshift")
-def ifftshift_of(x: Any, axes: Any = None) -> Any:
-    """The inverse of `fftshift`."""
-    return pb.fft.ifftshift(x, axes=axes)

@@ -69,12 +69,6 @@ def choose_of(a: Any, choices: Any) -> Any:
     return picked[0]
 
 
-@rule("nonzero")
-def nonzero_of(a: Any) -> Any:
-    """The indices of nonzero entries: one vector per axis."""
-    return pb.nonzero(a)
-
-
 @rule("argwhere")
 def argwhere_of(a: Any) -> Any:
     """The indices of nonzero entries: one row per entry."""
@@ -124,30 +118,6 @@ def argsort_of(a: Any, axis: int | None = -1, kind: Any = None, *, stable: Any =
     return pb.argsort(a, axis=axis)
 
 
-@rule("unique_all")
-def unique_all_of(x: Any) -> Any:
-    """The distinct entries, their first indices, the inverse indices, and the counts."""
-    return pb.unique_all(x)
-
-
-@rule("unique_counts")
-def unique_counts_of(x: Any) -> Any:
-    """The distinct entries, and their counts."""
-    return pb.unique_counts(x)
-
-
-@rule("unique_inverse")
-def unique_inverse_of(x: Any) -> Any:
-    """The distinct entries, and the index of each entry among them."""
-    return pb.unique_inverse(x)
-
-
-@rule("unique_values")
-def unique_values_of(x: Any) -> Any:
-    """The distinct entries."""
-    return pb.unique_values(x)
-
-
 # Diagonals and triangles --------------------------------------------------------------------
 
 
@@ -164,22 +134,10 @@ def diagonal_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return x[(..., *_on_diagonal(x.shape[-2], x.shape[-1], offset))]
 
 
-@rule("linalg.diagonal")
-def matrix_diagonal_of(x: Any, /, *, offset: int = 0) -> Any:
-    """The diagonals of the matrices on the last two axes."""
-    return diagonal_of(x, offset, -2, -1)
-
-
 @rule("trace")
 def trace_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     """The sum over a diagonal."""
     return pb.sum(diagonal_of(a, offset, axis1, axis2), axis=-1, dtype=dtype)
-
-
-@rule("linalg.trace")
-def matrix_trace_of(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sum over a diagonal of each matrix."""
-    return trace_of(x, offset, -2, -1, dtype)
 
 
 @rule("diag")
@@ -195,15 +153,3 @@ def diag_of(v: Any, k: int = 0) -> Any:
 def diagflat_of(v: Any, k: int = 0) -> Any:
     """A matrix with the flattened entries on a diagonal."""
     return diag_of(pb.ravel(array(v)), k)
-
-
-@rule("tril")
-def tril_of(m: Any, k: int = 0) -> Any:
-    """The lower triangle: zeros above a diagonal."""
-    return pb.tril(m, k=k)
-
-
-@rule("triu")
-def triu_of(m: Any, k: int = 0) -> Any:
-    """The upper triangle: zeros below a diagonal."""
-    return pb.triu(m, k=k)

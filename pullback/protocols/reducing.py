@@ -279,24 +279,6 @@ def ptp_of(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
 # Indices, and cumulative sums ---------------------------------------------------------------
 
 
-@rule("argmax")
-def argmax_of(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """The index of the first largest entry."""
-    return pb.argmax(a, axis=axis, keepdims=keepdims)
-
-
-@rule("argmin")
-def argmin_of(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """The index of the first smallest entry."""
-    return pb.argmin(a, axis=axis, keepdims=keepdims)
-
-
-@rule("count_nonzero")
-def count_nonzero_of(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """The number of nonzero entries."""
-    return pb.count_nonzero(a, axis=axis, keepdims=keepdims)
-
-
 @rule("cumsum")
 def cumsum_of(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """The cumulative sum; of the flattened array if no axis is given."""
@@ -309,22 +291,6 @@ def cumprod_of(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """The cumulative product; of the flattened array if no axis is given."""
     a, axis = (pb.ravel(a), 0) if axis is None else (a, axis)
     return pb.cumulative_prod(a, axis=axis, dtype=dtype)
-
-
-@rule("cumulative_sum")
-def cumulative_sum_of(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
-    """`cumulative_sum` with the Array API's signature."""
-    return pb.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
-
-
-@rule("cumulative_prod")
-def cumulative_prod_of(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
-    """`cumulative_prod` with the Array API's signature."""
-    return pb.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
 # Ignoring NaN -------------------------------------------------------------------------------

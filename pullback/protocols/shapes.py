@@ -87,12 +87,6 @@ def expand_dims_of(a: Any, axis: Any) -> Any:
     return pb.reshape(a, tuple(1 if i in places else next(lengths) for i in range(rank)))
 
 
-@rule("flip")
-def flip_of(m: Any, axis: Any = None) -> Any:
-    """The entries reversed along axes."""
-    return pb.flip(m, axis=axis)
-
-
 @rule("fliplr")
 def fliplr_of(m: Any) -> Any:
     """The entries reversed along axis 1."""
@@ -105,40 +99,10 @@ def flipud_of(m: Any) -> Any:
     return pb.flip(m, axis=0)
 
 
-@rule("swapaxes")
-def swapaxes_of(a: Any, axis1: int, axis2: int) -> Any:
-    """a with two axes swapped."""
-    return pb.swapaxes(a, axis1, axis2)
-
-
-@rule("moveaxis")
-def moveaxis_of(a: Any, source: Any, destination: Any) -> Any:
-    """a with axes moved to other positions."""
-    return pb.moveaxis(a, source, destination)
-
-
-@rule("matrix_transpose", "linalg.matrix_transpose")
-def matrix_transpose_of(x: Any, /) -> Any:
-    """x with the last two axes swapped."""
-    return pb.matrix_transpose(x)
-
-
-@rule("roll")
-def roll_of(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Shifted around."""
-    return pb.roll(a, shift, axis=axis)
-
-
 @rule("tile")
 def tile_of(A: Any, reps: Any) -> Any:  # noqa: N803  # NumPy's name
     """A repeated `reps` times along each axis."""
     return pb.tile(A, entries(reps))
-
-
-@rule("repeat")
-def repeat_of(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Repeat entries; `repeats` is an int or one int per entry."""
-    return pb.repeat(a, repeats, axis=axis)
 
 
 @rule("broadcast_to")
@@ -346,25 +310,7 @@ def dsplit_of(ary: Any, indices_or_sections: Any) -> Any:
     return _pieces(ary, indices_or_sections, 2, equal=True)
 
 
-@rule("unstack")
-def unstack_of(x: Any, /, *, axis: int = 0) -> Any:
-    """The slices along an axis."""
-    return pb.unstack(x, axis=axis)
-
-
 # Like another array -------------------------------------------------------------------------
-
-
-@rule("zeros_like")
-def zeros_like_of(a: Any, dtype: Any = None, order: str = "K", subok: bool = True) -> Any:
-    """Zeros of the same shape."""
-    return pb.zeros_like(a, dtype=dtype)
-
-
-@rule("ones_like")
-def ones_like_of(a: Any, dtype: Any = None, order: str = "K", subok: bool = True) -> Any:
-    """Ones of the same shape."""
-    return pb.ones_like(a, dtype=dtype)
 
 
 @rule("empty_like")
@@ -382,12 +328,6 @@ def full_like_of(
     """An array of the same shape filled with one value, which receives a gradient."""
     filled = pb.broadcast_to(pb.asarray(fill_value), tuple(a.shape))
     return cast(filled, array(a).dtype if dtype is None else dtype)
-
-
-@rule("copy")
-def copy_of(a: Any, order: str = "K", subok: bool = False) -> Any:
-    """A copy."""
-    return pb.identity(a)
 
 
 @rule("array")
@@ -416,12 +356,6 @@ def full_of(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     """A Tensor filled with one value, which receives a gradient: `numpy.full(…, like=t)`."""
     filled = pb.broadcast_to(pb.asarray(fill_value), entries(shape))
     return cast_if_it_fits("full", filled, dtype, _casting(fill_value))
-
-
-@rule("astype")
-def astype_of(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
-    """x converted to a dtype."""
-    return pb.astype(x, dtype, copy=copy)
 
 
 @rule("shape")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from .._aliases import aliases
 from ..arrays import SCALARS
 from ..core.node import number
 from ..core.op import OPS
@@ -19,15 +20,6 @@ from . import reducing
 from .elementwise import COMPOSED
 from .leaving import store, without_rule
 from .table import cast, pb
-
-_NAMES = {
-    "absolute": "abs", "fabs": "abs", "true_divide": "divide", "power": "pow",
-    "conjugate": "conj", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
-    "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
-    "invert": "bitwise_invert", "left_shift": "bitwise_left_shift",
-    "right_shift": "bitwise_right_shift", "rint": "round",
-}
-"""NumPy's ufunc names that differ from the names of the operations."""
 
 REFUSED_UFUNCS = {
     "bitwise_count": "it counts bits of integers",
@@ -77,7 +69,8 @@ def rule_of(ufunc: Any) -> Any:
     if _is_special(ufunc):
         return getattr(pb.special, name, None)
     if _is_of(numpy, ufunc):
-        return COMPOSED.get(name) or OPS.get(_NAMES.get(name, name))
+        alias = aliases("numpy").get(name)
+        return COMPOSED.get(name) or (alias.function() if alias else OPS.get(name))
     behind = name in _BEHIND and _is_of(sys.modules.get("numpy._core.umath"), ufunc)
     return getattr(pb, name) if behind else None
 

@@ -12,43 +12,32 @@ from typing import Any
 from .. import ops
 from ..errors import ArgumentError, ArgumentTypeError
 from ..ops.views import conjugate_view
+from .aliases import here
 from .dtypes import cast, dtype_of, float32, floating, promoted
 from .errors import as_runtime, guarded, written
 from .scalars import of_scalars
 from .tensor import Tensor, tensor_of
 
-_FLOATING = {
-    name: name for name in (
-        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal",
-        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
-        "atanh", "erf", "erfc", "sigmoid",
-    )
-} | {
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh",
-    "arccosh": "acosh", "arctanh": "atanh", "special_expit": "sigmoid",
-}
+_FLOATING = (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "sin",
+    "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf",
+    "erfc", "sigmoid", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh",
+    "special_expit",
+)
 """For integers, these return the default dtype."""
 
-_PLAIN = {
-    "abs": "abs", "absolute": "abs", "neg": "negative", "negative": "negative", "sign": "sign",
-    "sgn": "sign", "square": "square", "ceil": "ceil", "floor": "floor",
-    "trunc": "trunc", "fix": "trunc", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
-    "logical_not": "logical_not", "bitwise_not": "bitwise_invert", "relu": "relu",
-    "real": "real", "imag": "imag", "signbit": "signbit", "clone": "identity",
-    "conj_physical": "conj",
-}
+_PLAIN = (
+    "abs", "absolute", "neg", "negative", "sign", "sgn", "square", "ceil", "floor", "trunc", "fix",
+    "isnan", "isinf", "isfinite", "logical_not", "bitwise_not", "relu", "real", "imag", "signbit",
+    "clone", "conj_physical",
+)
 
-_BINARY = {
-    name: name for name in (
-        "maximum", "minimum", "hypot", "logaddexp", "copysign", "logical_and", "logical_or",
-        "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "floor_divide", "remainder",
-        "atan2",
-    )
-} | {
-    "arctan2": "atan2", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
-    "gt": "greater", "ge": "greater_equal", "less": "less", "greater": "greater",
-    "less_equal": "less_equal", "greater_equal": "greater_equal", "not_equal": "not_equal",
-}
+_BINARY = (
+    "maximum", "minimum", "hypot", "logaddexp", "copysign", "logical_and", "logical_or",
+    "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "floor_divide", "remainder", "atan2",
+    "arctan2", "eq", "ne", "lt", "le", "gt", "ge", "less", "greater", "less_equal",
+    "greater_equal", "not_equal",
+)
 
 _INEXACT = ("atan2", "arctan2", "copysign")
 """For integers, these functions of `_BINARY` return the default dtype."""
@@ -85,9 +74,9 @@ def _pair(operation: Callable[..., Any], name: str) -> Callable[..., Any]:
     return guarded(call, name)
 
 
-def _named(function: Callable[..., Any], name: str, operation: str) -> Callable[..., Any]:
+def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (getattr(ops, operation).__doc__ or "").partition("\n")[0]
+    function.__doc__ = (here(name).__doc__ or "").partition("\n")[0]
     function.__module__ = __name__
     return function
 
@@ -101,13 +90,13 @@ expm1: Any
 log1p: Any
 sigmoid: Any
 tanh: Any
-for _name, _operation in _FLOATING.items():
-    globals()[_name] = _named(_floating(getattr(ops, _operation)), _name, _operation)
-for _name, _operation in _PLAIN.items():
-    globals()[_name] = getattr(ops, _operation)
-for _name, _operation in _BINARY.items():
-    globals()[_name] = _named(_pair(getattr(ops, _operation), _name), _name, _operation)
-angle = _named(_floating(ops.angle), "angle", "angle")
+for _name in _FLOATING:
+    globals()[_name] = _named(_floating(here(_name)), _name)
+for _name in _PLAIN:
+    globals()[_name] = here(_name)
+for _name in _BINARY:
+    globals()[_name] = _named(_pair(here(_name), _name), _name)
+angle = _named(_floating(ops.angle), "angle")
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:

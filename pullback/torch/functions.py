@@ -18,16 +18,14 @@ from ..arrays.inexact import kind_of
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
 from ..ops.complex_ import view_as_complex as _view_as_complex
-from ..ops.complex_ import view_as_real as _view_as_real
+from .aliases import alias, here
 from .dtypes import cast, complex128, finfo, float64, floating, promoted
 from .elementwise import clamp
 from .errors import as_runtime, guarded
 from .tensor import Tensor, tensor_of
 
-_SPECIAL = {
-    "lgamma": "gammaln", "digamma": "digamma", "erfinv": "erfinv", "i0": "i0", "sinc": "sinc",
-}
-_PAIRS = {"igamma": "gammainc", "igammac": "gammaincc", "xlogy": "xlogy"}
+_SPECIAL = ("digamma", "erfinv", "i0", "lgamma", "sinc")
+_PAIRS = ("igamma", "igammac", "xlogy")
 
 __all__ = [
     *_SPECIAL, *_PAIRS, "bitwise_left_shift", "bitwise_right_shift", "complex", "deg2rad",
@@ -64,10 +62,10 @@ igammac: Any
 lgamma: Any
 sinc: Any
 xlogy: Any
-for _name, _operation in _SPECIAL.items():
-    globals()[_name] = of_one(getattr(_special, _operation), _name)
-for _name, _operation in _PAIRS.items():
-    globals()[_name] = of_two(getattr(_special, _operation), _name)
+for _name in _SPECIAL:
+    globals()[_name] = of_one(here(_name, _special), _name)
+for _name in _PAIRS:
+    globals()[_name] = of_two(here(_name, _special), _name)
 
 
 # Arithmetic -----------------------------------------------------------------------------------
@@ -262,22 +260,13 @@ def mvlgamma(input: Any, p: int) -> Any:
 # Complex numbers ------------------------------------------------------------------------------
 
 
-@guarded
-def complex(real: Any, imag: Any) -> Any:
-    """real + i · imag."""
-    return ops.make_complex(real, imag)
+complex, view_as_real = alias("complex"), alias("view_as_real")
 
 
 @guarded
 def polar(abs: Any, angle: Any) -> Any:
     """abs · exp(i · angle)."""
     return ops.make_complex(abs * ops.cos(angle), abs * ops.sin(angle))
-
-
-@guarded
-def view_as_real(input: Any) -> Any:
-    """Complex entries as real pairs along a last axis: a view."""
-    return _view_as_real(input)
 
 
 @guarded

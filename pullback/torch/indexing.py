@@ -11,6 +11,7 @@ from ..core.tensor import raw, wrap
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..ops.strides import lattice
 from ..ops.subscripts import parse
+from .aliases import alias
 from .creation import full_like
 from .errors import guarded, written
 from .reductions import ValuesIndices
@@ -252,10 +253,7 @@ def inner(input: Any, other: Any) -> Any:
     return ops.tensordot(input, other, axes=([-1], [-1]))
 
 
-@guarded
-def outer(input: Any, vec2: Any) -> Any:
-    """Outer product of two vectors."""
-    return ops.outer(input, vec2)
+outer, tensordot = alias("outer"), alias("tensordot")
 
 
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
@@ -268,12 +266,6 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: flo
     """beta · input + alpha · batch1 @ batch2, for stacks of matrices."""
     product = bmm(batch1, batch2)
     return (input if beta == 1 else beta * input) + (product if alpha == 1 else alpha * product)
-
-
-@guarded
-def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
-    """Sums products over axes of both tensors."""
-    return ops.tensordot(a, b, axes=dims)
 
 
 @guarded

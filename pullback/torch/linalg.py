@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from ..core.tensor import raw
 from ..errors import ArgumentError
 from ..errors import SingularMatrixError as LinAlgError
 from ..protocols.linear import cond_of, tensorinv_of, tensorsolve_of
+from .aliases import alias
 from .creation import as_tensor, zeros
 from .dtypes import cast, dtype_of, finfo, int32
 from .errors import as_runtime, guarded
@@ -30,20 +30,13 @@ __all__ = [
 ]
 
 
-def _same(operation: Callable[..., Any], name: str) -> Any:
-    """A one-argument function with the core's signature."""
-    def call(A: Any) -> Any:
-        return operation(A)
-
-    call.__doc__ = (operation.__doc__ or "").partition("\n")[0]
-    return guarded(call, name)
-
-
-det, slogdet, inv = (_same(getattr(_core, n), n) for n in ("det", "slogdet", "inv"))
-eig, eigvals, matrix_exp = (
-    _same(getattr(_core, o), n) for o, n in
-    (("eig", "eig"), ("eigvals", "eigvals"), ("expm", "matrix_exp"))
+cholesky, matrix_exp, matrix_power, inv = (
+    alias(f"linalg.{name}") for name in ("cholesky", "matrix_exp", "matrix_power", "inv")
 )
+det, slogdet, eig, eigvals = (
+    alias(f"linalg.{name}") for name in ("det", "slogdet", "eig", "eigvals")
+)
+cross, vecdot = alias("linalg.cross"), alias("linalg.vecdot")
 
 
 class WithInfo(NamedTuple):
@@ -65,18 +58,6 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> WithInfo:
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> WithInfo:
     """L, and 0; raises an error for a matrix that is not positive definite."""
     return WithInfo(cholesky(A, upper=upper), _no_failure(A))
-
-
-@guarded
-def cholesky(A: Any, *, upper: bool = False) -> Any:
-    """Cholesky factor: lower triangular L with A = L Lᴴ, or U with A = Uᴴ U.
-
-    >>> import pullback.torch as torch
-    >>> torch.linalg.cholesky(torch.eye(2) * 4)
-    tensor([[2., 0.],
-            [0., 2.]])
-    """
-    return _core.cholesky(A, upper=upper)
 
 
 def _triangle(A: Any, UPLO: str) -> Any:
@@ -218,24 +199,6 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     """The number of singular values above the larger of the tolerances atol and rtol."""
     A = _triangle(A, "L") if hermitian else A
     return _core.matrix_rank(A, rtol=_tolerance(A, rtol, tol if tol is not None else atol))
-
-
-@guarded
-def matrix_power(A: Any, n: int) -> Any:
-    """The n-th power of a matrix; for n < 0, of its inverse."""
-    return _core.matrix_power(A, n)
-
-
-@guarded
-def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
-    """The cross products of 3-vectors along an axis."""
-    return _core.cross(input, other, axis=dim)
-
-
-@guarded
-def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
-    """The dot products of vectors along an axis; the first is conjugated."""
-    return ops.vecdot(x, y, axis=dim)
 
 
 @guarded

@@ -15,6 +15,7 @@ from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import is_inexact
 from ..errors import ArgumentError, DtypeError
 from ..linalg import matrix_norm
+from .aliases import alias
 from .dtypes import adapts, cast, dtype_of
 from .elementwise import maximum, minimum
 from .errors import as_runtime, guarded
@@ -66,6 +67,9 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product over all axes, or one."""
     return ops.prod(cast(input, dtype_of(dtype)), axis=dim, keepdims=keepdim)
+
+
+argmax, argmin = alias("argmax"), alias("argmin")
 
 
 def _spread(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -129,18 +133,6 @@ def amax(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 def amin(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The minimum over the given axes."""
     return ops.min(input, axis=axes(dim), keepdims=keepdim)
-
-
-@guarded
-def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The index of the largest entry along an axis, or in the flattened tensor."""
-    return ops.argmax(input, axis=dim, keepdims=keepdim)
-
-
-@guarded
-def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The index of the smallest entry along an axis, or in the flattened tensor."""
-    return ops.argmin(input, axis=dim, keepdims=keepdim)
 
 
 @guarded

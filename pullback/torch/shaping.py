@@ -12,6 +12,7 @@ import numpy
 from .. import ops
 from ..arrays.symbol import Symbol
 from ..errors import ArgumentError, ShapeError
+from .aliases import alias
 from .dtypes import adapts, cast, promote_types
 from .errors import as_runtime, guarded
 from .scalars import of_scalars
@@ -128,14 +129,10 @@ def t(input: Any) -> Any:
     return ops.matrix_transpose(input) if len(input.shape) == 2 else input
 
 
-@guarded
-@of_scalars
-def transpose(input: Any, dim0: int, dim1: int) -> Any:
-    """Swaps two axes."""
-    return ops.swapaxes(input, dim0, dim1)
-
-
-swapaxes = transpose
+swapaxes = transpose = of_scalars(alias("transpose"))
+moveaxis = movedim = alias("movedim")
+roll, unbind = alias("roll"), alias("unbind")
+tril, triu = alias("tril"), alias("triu")
 
 
 @guarded
@@ -144,15 +141,6 @@ def permute(input: Any, *dims: Any) -> Any:
     """Permutes the axes."""
     order = lengths(dims)
     return ops.permute_dims(input, tuple([d % len(order) for d in order]))
-
-
-@guarded
-def movedim(input: Any, source: Any, destination: Any) -> Any:
-    """Moves axes to other positions."""
-    return ops.moveaxis(input, source, destination)
-
-
-moveaxis = movedim
 
 
 @guarded
@@ -335,23 +323,11 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
 
 
 @guarded
-def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
-    """The slices along an axis, as a tuple; the axis is removed."""
-    return ops.unstack(input, axis=dim)
-
-
-@guarded
 @copies
 @_or_named("dims")
 def flip(input: Any, *dims: Any) -> Any:
     """Reverses the entries along the given axes; a copy."""
     return ops.flip(input, axis=lengths(dims) if input.shape else ())
-
-
-@guarded
-def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
-    """Rolls the entries along axes; entries shifted past the end reappear at the start."""
-    return ops.roll(input, shifts, axis=dims)
 
 
 @guarded
@@ -365,18 +341,6 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
 def select(input: Any, dim: int, index: int) -> Any:
     """One slice along an axis; the axis is removed."""
     return ops.getitem(input, (slice(None),) * (dim % len(input.shape)) + (index,))
-
-
-@guarded
-def tril(input: Any, diagonal: int = 0) -> Any:
-    """The lower triangle of a matrix; zeros elsewhere."""
-    return ops.tril(input, k=diagonal)
-
-
-@guarded
-def triu(input: Any, diagonal: int = 0) -> Any:
-    """The upper triangle of a matrix; zeros elsewhere."""
-    return ops.triu(input, k=diagonal)
 
 
 @guarded

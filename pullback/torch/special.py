@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import ops
 from .. import special as _core
+from .aliases import here
 from .dtypes import floating
 from .elementwise import erf, erfc, exp2, expm1, log1p, log_softmax, logsumexp, softmax
 from .elementwise import round as round
@@ -27,14 +28,12 @@ from .functions import (
 )
 from .functions import lgamma as gammaln
 
-_ONE = {
-    "bessel_j0": "j0", "bessel_j1": "j1", "bessel_y0": "y0", "bessel_y1": "y1", "entr": "entr",
-    "i0e": "i0e", "i1": "i1", "i1e": "i1e", "log_ndtr": "log_ndtr", "modified_bessel_i0": "i0",
-    "modified_bessel_i1": "i1", "modified_bessel_k0": "k0", "modified_bessel_k1": "k1",
-    "ndtr": "ndtr", "ndtri": "ndtri", "scaled_modified_bessel_k0": "k0e",
-    "scaled_modified_bessel_k1": "k1e",
-}
-_TWO = {"xlog1py": "xlog1py", "zeta": "zeta"}
+_ONE = (
+    "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "entr", "i0e", "i1", "i1e", "log_ndtr",
+    "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "ndtr",
+    "ndtri", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
+)
+_TWO = ("xlog1py", "zeta")
 
 __all__ = [
     *_ONE, *_TWO, "digamma", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gammainc",
@@ -44,10 +43,10 @@ __all__ = [
 
 gammainc, gammaincc, multigammaln, psi = igamma, igammac, mvlgamma, digamma
 
-for _name, _operation in _ONE.items():
-    globals()[_name] = of_one(getattr(_core, _operation), _name)
-for _name, _operation in _TWO.items():
-    globals()[_name] = of_two(getattr(_core, _operation), _name)
+for _name in _ONE:
+    globals()[_name] = of_one(here(f"special.{_name}", _core), _name)
+for _name in _TWO:
+    globals()[_name] = of_two(here(f"special.{_name}", _core), _name)
 
 
 @guarded

@@ -10,7 +10,7 @@ from tests.loops import none_of
 
 LAYERS = [
     ["errors", "_files", "_loading", "_places", "_user_code", "_parameters"],
-    ["arrays", "_registry"],
+    ["arrays", "_registry", "_aliases"],
     ["core"],
     ["kinds", "passes", "captures", "departures", "linearity", "lost_paths", "rng_replay",
      "transposition"],

@@ -16,6 +16,7 @@ import pytest
 
 import pullback as pb
 from pullback import _places, ops
+from pullback._aliases import aliases
 from pullback.arrays.numpy_ import adapter
 from pullback.core.op import OPS
 from tests.house.sources import PACKAGE, ROOT
@@ -79,6 +80,21 @@ def test_the_registry_knows_every_operation_and_its_file() -> None:
         "print(json.dumps({name: f.__module__ for name, f in OPS.items()}))"
     )
     assert registered == _places.OPERATIONS
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_names_in_other_libraries_stand_with_their_functions(library: str) -> None:
+    """And the table that finds them without loading a chapter has no others."""
+    chapters = [f"pullback.ops.{path.stem}" for path in (PACKAGE / "ops").glob("[a-z]*.py")]
+    stated = {
+        (entry.partition("(")[0], function)
+        for chapter in chapters
+        for function in vars(importlib.import_module(chapter)).values()
+        for entry in getattr(function, "known_as", {library: ()})[library]
+    }
+    listed = {(name, alias.function()) for name, alias in aliases(library).items()}
+    assert stated == listed
+    assert len(listed) > 50
 
 
 def test_an_operation_is_there_before_its_chapter_is_loaded() -> None:
