@@ -11,7 +11,7 @@ from ..kinds.shapes import UndecidedError, axes_of, changed, is_any
 from ..kinds.symbols import whole
 from .creation import zeros_like
 from .declaring import known_as, op
-from .joining import concat
+from .joining import concat, stack
 from .shaping import expand_dims, flip, hidden_axes, moveaxis, reshape
 
 __all__ = ["cumulative_prod", "cumulative_sum", "diff"]
@@ -132,8 +132,39 @@ def products_before(x: Any) -> Any:
     return cumulative_prod(x, axis=-1, include_initial=True)[..., :-1]
 
 
-def _recurrence(s: Any, factors: Any) -> Any:
-    """The solution of s_j = g_j + factors_j s_{j+1} along the last axis, given g, in log n steps.
+_SHORT = 4096
+"""The length up to which the steps of `_doubled`, which are fewer, are faster than halving."""
+
+
+def _recurrence(g: Any, factors: Any) -> Any:
+    """The solution of s_j = g_j + factors_j s_{j+1} along the last axis.
+
+    Two neighbours make one: s_j = (g_j + factors_j g_{j+1}) + factors_j factors_{j+1} s_{j+2}.
+    Solving for the even places first computes with each entry a bounded number of times.
+    """
+    n = g.shape[-1]
+    if n <= _SHORT:
+        return _doubled(g, factors)
+    odd = g[..., 1::2]
+    to_odd, to_even = factors[..., ::2], factors[..., 1::2]
+    pairs = g[..., : n - n % 2 : 2] + to_odd * odd
+    if n % 2:
+        pairs = concat([pairs, g[..., n - 1 :]], axis=-1)
+        inner = to_odd * to_even
+    else:
+        inner = to_odd[..., :-1] * to_even
+    even = _recurrence(pairs, inner)
+    between = even[..., 1:]
+    reached = odd[..., : between.shape[-1]] + to_even * between
+    if not n % 2:
+        reached = concat([reached, odd[..., -1:]], axis=-1)
+    whole = stack([even[..., : n // 2], reached], axis=-1)
+    whole = reshape(whole, (*g.shape[:-1], n - n % 2))
+    return concat([whole, even[..., n // 2 :]], axis=-1) if n % 2 else whole
+
+
+def _doubled(s: Any, factors: Any) -> Any:
+    """`_recurrence` of g = s in log n steps, each of which computes with all entries.
 
     After each step, s_j includes `step` entries, and factors_j leads from j to j + step.
     """

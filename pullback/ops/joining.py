@@ -14,14 +14,10 @@ from ..kinds.shapes import axes_of, is_any, merged, shape_of
 from ..kinds.symbols import length_of, whole
 from .declaring import face_of, known_as, op
 from .operands import stacked
+from .parts import along, taken_apart
 from .shaping import broadcast_arrays, ravel, reshape
 
 __all__ = ["concat", "meshgrid", "pad", "split", "stack", "unstack"]
-
-
-def _along(axis: int, part: Any) -> tuple[Any, ...]:
-    """The index that is `part` on one axis and full slices on the axes before it."""
-    return (*(slice(None),) * axis, part)
 
 
 def _parts(arrays: Any, subject: str) -> list[Any]:
@@ -41,7 +37,7 @@ def _concat(xp: Any, /, *arrays: Any, axis: int, starts: tuple[int, ...]) -> Any
 
 @_concat.pullback("arrays")
 def pullback_concat(g: Any, i: int, shape: Any, *, axis: int, starts: tuple[int, ...]) -> Any:
-    return g[_along(axis, slice(starts[i], starts[i] + shape[axis]))]
+    return g[along(axis, slice(starts[i], starts[i] + shape[axis]))]
 
 
 @_concat.pushforward()
@@ -112,7 +108,7 @@ def _stack(xp: Any, /, *arrays: Any, axis: int) -> Any:
 
 @_stack.pullback("arrays")
 def pullback_stack(g: Any, i: int, *, axis: int) -> Any:
-    return g[_along(axis, i)]
+    return g[along(axis, i)]
 
 
 @_stack.pushforward()
@@ -180,7 +176,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
             "`unstack`", "an axis of known length, because it is the number of results",
             f"shape {tuple(x.shape)}", "use set_shape, or x[i] for single slices",
         )
-    return tuple([x[_along(axis, i)] for i in range(x.shape[axis])])
+    return taken_apart(x, axis, range(x.shape[axis]))
 
 
 @whole
@@ -204,7 +200,7 @@ def split(x: Any, sizes: int | Sequence[int], /, *, axis: int = 0) -> tuple[Any,
         raise ArgumentError(
             "argument `sizes` of `split`", f"lengths that sum to {length}", str(tuple(sizes))
         )
-    return tuple([x[_along(axis, slice(start, end))] for start, end in pairwise(ends)])
+    return taken_apart(x, axis, [slice(start, end) for start, end in pairwise(ends)])
 
 
 @whole

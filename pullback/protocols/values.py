@@ -13,6 +13,7 @@ from ..arrays.batched import Batched
 from ..core.node import Leaf, maker_of
 from ..core.tensor import Tensor, bound, unpickled, wrap
 from ..errors import ArgumentError, ArgumentTypeError
+from ..ops.parts import entries_of
 
 
 @bound
@@ -122,5 +123,4 @@ class Values:
         return wrap(self._out, self._data, self._node)
 
     def __iter__(self: Any) -> Iterator[Any]:
-        for i in range(len(self)):
-            yield self[i]
+        return entries_of(self)

@@ -189,6 +189,8 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[An
         sizes = [some + 1] * rest + [some] * (given - rest)
         given = [sum(sizes[:i]) for i in range(1, given)]
     cuts = [0, *[min(length, max(0, n + length if n < 0 else n)) for n in given], length]
+    if cuts == sorted(cuts):
+        return split(input, [b - a for a, b in pairwise(cuts)], dim)
     return tuple([narrow(input, dim, a, max(0, b - a)) for a, b in pairwise(cuts)])
 
 
