@@ -27,3 +27,9 @@ def network(batch: int, layers: Sequence[int]) -> tuple[Any, Any, list[Any]]:
         parameters.append(scale * rng.standard_normal((before, after), numpy.float32))
         parameters.append(numpy.zeros(after, numpy.float32))
     return x, classes, parameters
+
+
+def prey(count: int) -> tuple[Any, Any, Any]:
+    """The beginning, the four rates and the output times of a Lotka-Volterra equation."""
+    times = numpy.linspace(0.0, 10.0, count)
+    return numpy.array([10.0, 5.0]), numpy.array([1.1, 0.4, 0.4, 0.1]), times

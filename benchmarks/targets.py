@@ -65,6 +65,8 @@ TARGETS = [
     Target("per-example gradients, MLP 64-32-10: a loop / batched",
            ("per-example-small-loop", "pullback"), ("per-example-small", "pullback"), 10, True),
     _no_more("gradient-penalty step: pullback / PyTorch", "penalty", "torch"),
+    Target("odeint: the gradient / the value", ("ode-gradient", "pullback"), ("ode", "pullback"), 5,
+           False),
     Target("chain: an op at 10⁶ / an op at 10³", ("deep-1000000", "pullback"),
            ("deep-1000", "pullback"), 1.25, False),
     _no_more("peak memory, chain: pullback / PyTorch", "memory-chain", "torch"),

@@ -138,6 +138,14 @@ WORKLOADS: dict[str, Workload] = {
         "value and directional derivative, 1 element, an op", MICROSECONDS, "forward_ops",
         (1, 1000), (1, 20),
     ),
+    "ode": Workload(
+        "Lotka-Volterra by `odeint`, 41 times", MILLISECONDS, "equation", (41,), (3,),
+        systems=("pullback", "jax"),
+    ),
+    "ode-gradient": Workload(
+        "its gradient in 4 parameters", MILLISECONDS, "equation_gradient", (41,), (3,),
+        systems=("pullback", "jax"),
+    ),
     **{
         f"deep-{ops}": Workload(
             f"chain of {ops:,} ops, an op", MICROSECONDS, "small_ops", (1, ops), (1, ops // 500),

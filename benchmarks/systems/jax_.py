@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy
+from jax.experimental.ode import odeint
 
-from ..data import RATE, entries, network
+from ..data import RATE, entries, network, prey
 
 
 def small_ops(elements, ops):
@@ -229,6 +230,39 @@ def penalty_step(batch, layers):
         gs = slopes(parameters)
         parameters[:] = [p - RATE * g for p, g in zip(parameters, gs, strict=True)]
         jax.block_until_ready(parameters)
+
+    return run, 1
+
+
+def _prey(y, t, p):
+    both = y[0] * y[1]
+    return jnp.stack([p[0] * y[0] - p[1] * both, p[3] * both - p[2] * y[1]])
+
+
+def _integrated(count):
+    start, rates, times = map(jnp.asarray, prey(count))
+    return lambda p: odeint(_prey, start, times, p, rtol=1e-8, atol=1e-8), rates
+
+
+def equation(count):
+    with jax.enable_x64(True):
+        solution, rates = _integrated(count)
+
+    def run():
+        with jax.enable_x64(True):
+            return solution(rates).block_until_ready()
+
+    return run, 1
+
+
+def equation_gradient(count):
+    with jax.enable_x64(True):
+        solution, rates = _integrated(count)
+    slopes = jax.grad(lambda p: jnp.sum(solution(p) ** 2))
+
+    def run():
+        with jax.enable_x64(True):
+            return slopes(rates).block_until_ready()
 
     return run, 1
 

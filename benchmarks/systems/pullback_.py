@@ -6,7 +6,7 @@ import numpy
 
 import pullback as pb
 
-from ..data import RATE, entries, network
+from ..data import RATE, entries, network, prey
 
 
 def small_ops(elements, ops):
@@ -275,6 +275,24 @@ def penalty_step(batch, layers):
         optimizer.step()
 
     return run, 1
+
+
+def _prey(y, t, p):
+    both = y[0] * y[1]
+    return pb.stack([p[0] * y[0] - p[1] * both, p[3] * both - p[2] * y[1]])
+
+
+def equation(count):
+    start, rates, times = prey(count)
+    rates = pb.tensor(rates)
+    return lambda: pb.odeint(_prey, start, times, rates), 1
+
+
+def equation_gradient(count):
+    start, rates, times = prey(count)
+    slopes = pb.grad(lambda p: pb.sum(pb.odeint(_prey, start, times, p) ** 2))
+    rates = pb.tensor(rates)
+    return lambda: slopes(rates), 1
 
 
 def forward_ops(elements, ops):

@@ -237,6 +237,10 @@ class Piece(CustomOp):
             lambda: self._reversed(overrides),
         )
 
+    def pullback(self, places: tuple[int, ...]) -> Piece:
+        """The piece that computes the cotangents of some of `wanted()`: first order, in one run."""
+        return self._derived(("pull", places), lambda: self._reversed(None, places))
+
     def _derived(self, key: Any, make: Callable[[], tuple[list[End], list[Any]]]) -> Piece:
         with self._lock:
             found = self._pieces.get(key)
@@ -268,7 +272,9 @@ class Piece(CustomOp):
         found = iter(answers)
         return [next(found) if there else None for there in self.reverse(overrides).present]
 
-    def _reversed(self, overrides: Any) -> tuple[list[End], list[Any]]:
+    def _reversed(
+        self, overrides: Any, places: Sequence[int] | None = None
+    ) -> tuple[list[End], list[Any]]:
         """Cotangents as inputs of the body, and the tensors of those of the feeds."""
         body, cls = self.body, self.body.tensor_class
         with building(body), body.name_scope("gradients") as scope:
@@ -282,6 +288,8 @@ class Piece(CustomOp):
                     gs.append((g._data, g._node))
                     accumulate(cotangents, node, g)
             wanted = self.wanted()
+            if places is not None:
+                wanted = [wanted[i] for i in places]
             found = pull(
                 cotangents, [n for n in wanted if n is not None], record=True, cls=cls,
                 overrides=overrides, spans=self._spans,

@@ -1,8 +1,9 @@
 """Ordinary differential equations: SciPy's integrator, with the adjoint equation as its gradient.
 
 The solution at the output times is one recorded operation. Its VJP integrates the adjoint equation
-backwards and its JVP the tangent equation forwards, both with `integrate` on tensors, so they are
-recorded when a higher derivative needs it.
+backwards, along the solution that the forward integration keeps (`ode_adjoint.py`); its JVP
+integrates the tangent equation forwards. Where a higher derivative needs them, both are done by
+`integrate` on tensors, which is recorded.
 
 Source: Pontryagin et al., The Mathematical Theory of Optimal Processes (1962); for learning, Chen
 et al., Neural Ordinary Differential Equations (2018).
@@ -15,7 +16,6 @@ from typing import Any
 
 import numpy
 
-from ..arrays import numpy_dtype
 from ..captures import Results
 from ..core import state as _state
 from ..core.cotangent import accumulate, is_complex, wrapped
@@ -24,19 +24,14 @@ from ..core.multi_output import end_of
 from ..core.node import Node
 from ..core.record import attach
 from ..core.tensor import Tensor, raw, wrap
-from ..errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    ConvergenceError,
-    ShapeError,
-    suggestion,
-)
-from ..ops import astype, stack, sum
-from ..transforms.trace import as_output
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, suggestion
+from ..ops import stack, sum
 from ..transposition import zeros_for
 from ..trees import flatten, leaves
 from .implicit import Here, check_as_before, zeros_like
-from .vectors import Tags, as_of, floating, hidden, mapped_over, plain, tags_of, unrecorded
+from .ode_adjoint import Adjoint, traced
+from .ode_numbers import Numbers, System
+from .vectors import floating, tags_of, unrecorded
 
 
 def odeint(
@@ -53,8 +48,10 @@ def odeint(
 
     Differentiable in y0, t, args and the tensors that func closes over, to any order: the VJP
     integrates the adjoint equation backwards from each time to the one before, the JVP integrates
-    the tangent equation. So memory does not grow with the number of steps, and derivatives are
-    accurate to the tolerance, not to rounding. Under `vmap` all examples form one system, whose
+    the tangent equation; so derivatives are accurate to the tolerance, not to rounding. For the VJP
+    the interpolants of the steps are kept, up to 32 MiB; a larger solution is integrated again,
+    backwards. func is traced once for the VJP, and its code runs at each point where it cannot be,
+    as where it decides by its values. Under `vmap` all examples form one system, whose
     steps are as small as the hardest example needs; the times may be mapped, too.
 
     Raises `ConvergenceError` if SciPy's integrator fails, `ShapeError` if func returns another
@@ -92,52 +89,14 @@ def odeint(
         return leaves(func(rebuild(list(parts)), now, *args))
 
     known = [x._node for x in leaves(args) if isinstance(x, Tensor) and x._node is not None]
-    system = System(rates, subject, {"rtol": rtol, "atol": atol, "method": method}, known)
+    system = System(rates, subject, {"rtol": rtol, "atol": atol, "method": method}, known,
+                    traceable=True)
     if not tags_of(times):
         return rebuild(integrate(system, ys, times))
     return rebuild(_by_intervals(system, ys, times))
 
 
 _METHODS = ("RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA")
-
-
-class System:
-    """dy/dt for a list of tensors: a checked function, with its integration options.
-
-    known   nodes that it may depend on, besides those found in the first run
-    """
-
-    def __init__(
-        self, rates: Callable[[Sequence[Any], Any], list[Any]], subject: str, how: dict[str, Any],
-        known: Sequence[Node],
-    ) -> None:
-        self.rates, self.subject, self.how, self.known = rates, subject, how, known
-
-    def __call__(self, ys: Sequence[Any], t: Any) -> list[Any]:
-        """dy/dt, each part with the shape and dtype of its y."""
-        found = self.rates(ys, t)
-        if len(found) != len(ys):
-            raise ArgumentError(
-                f"result of {self.subject}", f"dy/dt, a pytree of {len(ys)} leaves like y",
-                f"{len(found)}",
-            )
-        rates = []
-        for y, rate in zip(ys, found, strict=True):
-            rate = as_output(rate, self.subject)
-            if rate.shape != y.shape:
-                raise ShapeError(
-                    f"result of {self.subject}", f"dy/dt of shape {y.shape}, as y", f"{rate.shape}"
-                )
-            rates.append(rate if rate.dtype == y.dtype else astype(rate, y.dtype))
-        return rates
-
-    def at(self, t: Any) -> Callable[..., list[Any]]:
-        """dy/dt as a function of y alone."""
-        return lambda *ys: self(ys, t)
-
-    def like(self, rates: Callable[[Sequence[Any], Any], list[Any]]) -> System:
-        """Another system with the same integration options."""
-        return System(rates, self.subject, self.how, self.known)
 
 
 def _by_intervals(system: System, ys: list[Any], times: Any) -> list[Any]:
@@ -164,92 +123,22 @@ def integrate(system: System, ys: list[Any], t: Any) -> list[Any]:
     """The solution at the times, recorded if an input is tracked."""
     before = unrecorded()
     try:
-        outs = _Numbers(system, ys, t).solution()
+        numbers = Numbers(system, ys, t)
     finally:
         _state.restore(before)
-    return _Solution(system).recorded(ys, t, outs)
-
-
-class _Numbers:
-    """One integration by SciPy, with all parts and examples as one real vector."""
-
-    def __init__(self, system: System, ys: list[Any], t: Any) -> None:
-        self.system, self.times = system, plain(t, {}).astype(numpy.float64)
-        self.clock = t
-        ys = [wrap(y._out, y._data) for y in ys]
-        while True:  # until every part has the hidden (vmap) axes of its rate
-            rates = system(ys, self._time(self.times[0]))
-            wider = [mapped_over(y, tags_of(r)) for y, r in zip(ys, rates, strict=True)]
-            if [tags_of(y) for y in wider] == [tags_of(y) for y in ys]:
-                break
-            ys = wider
-        self.ys = ys
-        self.tags: list[Tags] = [tags_of(y) for y in ys]
-        self.shapes = [(*tags.values(), *y.shape) for tags, y in zip(self.tags, ys, strict=True)]
-
-    def _time(self, t: float) -> Any:
-        return Tensor(as_of(numpy.asarray(t), self.clock))
-
-    def _vector(self, parts: Sequence[Any]) -> Any:
-        pieces = []
-        for part, tags in zip(parts, self.tags, strict=True):
-            array = plain(part, tags)
-            array = array.astype("complex128" if array.dtype.kind == "c" else "float64")
-            pieces.append(numpy.ascontiguousarray(array).reshape(-1).view("float64"))
-        return numpy.concatenate(pieces)
-
-    def _parts(self, vector: Any) -> list[Any]:
-        """The tensors in a vector; or one per time, from the columns of a matrix."""
-        found, start = [], 0
-        for y, tags, shape in zip(self.ys, self.tags, self.shapes, strict=True):
-            kind = "complex128" if is_complex(y) else "float64"
-            size = int(numpy.prod(shape)) * (2 if kind == "complex128" else 1)
-            piece = numpy.ascontiguousarray(vector[..., start : start + size]).view(kind)
-            start += size
-            several = piece.shape[:-1]
-            array = piece.reshape((*several, *shape)).astype(numpy_dtype(y.dtype))
-            if several:  # the time axis follows the hidden axes
-                array = numpy.moveaxis(array, 0, len(tags))
-            found.append(wrap(y._out, hidden(as_of(array, y), tags)))
-        return found
-
-    def _slope(self, t: float, vector: Any) -> Any:
-        return self._vector(self.system(self._parts(vector), self._time(t)))
-
-    def solution(self) -> list[Any]:
-        """The parts at all times, with the time axis first."""
-        times, first = self.times, self._vector(self.ys)
-        if len(times) == 1 or not first.size:
-            return self._parts(numpy.broadcast_to(first, (len(times), first.size)))
-        steps = numpy.diff(times)
-        if not (numpy.all(steps > 0) or numpy.all(steps < 0)):
-            raise ArgumentError(
-                f"argument `t` of {self.system.subject}", "increasing or decreasing times",
-                numpy.array2string(times, threshold=8),
-            )
-        return self._parts(self._integrated(first).T)
-
-    def _integrated(self, first: Any) -> Any:
-        from scipy.integrate import solve_ivp
-
-        if not numpy.all(numpy.isfinite(self._slope(self.times[0], first))):
-            raise ConvergenceError(
-                self.system.subject, "a finite dy/dt at the first time", "infinities or NaNs",
-            )
-        finest = max(10 * float(numpy.finfo(numpy_dtype(y.dtype)).eps) for y in self.ys)
-        how = {**self.system.how}
-        how["rtol"], how["atol"] = max(how["rtol"], finest), max(how["atol"], finest)
-        span = (self.times[0], self.times[-1])
-        slope = [self._slope]  # SciPy's solvers are reference cycles: drop what they hold
-        found = solve_ivp(lambda *at: slope[0](*at), span, first, t_eval=self.times, **how)
-        slope.clear()
-        if not found.success:
-            raise ConvergenceError(
-                self.system.subject, f"a solution up to t = {span[1]:g}",
-                f"one up to t = {found.t[-1] if len(found.t) else span[0]:g}: {found.message}",
-                "for a stiff equation pass method='Radau'; check for a singularity",
-            )
-        return found.y
+    solution = _Solution(system)
+    parents = solution.parents(numbers, ys, t)
+    follows = _state.state().follows
+    pulled = any(p is not None and follows(p) for p in parents)
+    before = unrecorded()
+    try:
+        outs = numbers.solution(dense=pulled)
+    finally:
+        _state.restore(before)
+    if all(p is None for p in parents):
+        return outs
+    saved = ([o._data for o in outs], t._data, numbers.dense)
+    return attach(custom_node(solution, tuple(parents), saved, outs[0]._out), outs)
 
 
 # Derivatives --------------------------------------------------------------------------------
@@ -267,20 +156,17 @@ class _Solution(CustomOp):
         self.system = system
         self.overrides = _state.state().overrides
         self.closed: list[Node] = []
+        self.used: list[Node] = []  # those of them that the system uses at the first time
 
-    def recorded(self, ys: list[Any], t: Any, outs: list[Any]) -> list[Any]:
-        """The solution, linked to a node of this operation."""
+    def parents(self, numbers: Numbers, ys: list[Any], t: Any) -> list[Any]:
+        """The nodes that the solution depends on; none where nothing is recorded."""
         if not _state.state().mode:
-            return outs
-        starts = [wrap(o._out, o._data)[0] for o in outs]
-        here = self._at_start(starts, _detached(t)[0])
-        self.closed = list(dict.fromkeys([*here.outside, *self.system.known]))
-        self.results = Results(here.outs, starts)
-        parents = [*(y._node for y in ys), t._node, *self.closed]
-        saved = ([o._data for o in outs], t._data)
-        if all(p is None for p in parents):
-            return outs
-        return attach(custom_node(self, tuple(parents), saved, outs[0]._out), outs)
+            return []
+        here = self._at_start(numbers.layout.ys, _detached(t)[0])
+        self.results = Results(here.outs, numbers.layout.ys)
+        self.used = here.outside
+        self.closed = list(dict.fromkeys([*self.used, *self.system.known]))
+        return [*(y._node for y in ys), t._node, *self.closed]
 
     def _at_start(self, starts: list[Any], t: Any, of: Any = None) -> Here:
         """The system at the first time."""
@@ -293,7 +179,7 @@ class _Solution(CustomOp):
     def _values(self, node: Any, record: bool) -> tuple[list[Any], Any]:
         """The solution and the times, linked to their nodes if they are to be recorded."""
         check_as_before(node, ())
-        arrays, times = node.saved
+        arrays, times, _ = node.saved
         starts = [wrap(node.cls, a)[0] for a in arrays]
         self.results.check(self._at_start(starts, wrap(node.cls, times)[0], node).outs, node)
         if not record:
@@ -324,18 +210,16 @@ class _Solution(CustomOp):
         wanted = [p for p in node.parents if p is not None and (needed is None or p in needed)]
         closed = [p for p in dict.fromkeys(self.closed) if p in wanted]
         count, last = len(ys), t.shape[0] - 1
-        adjoint = self.system.like(self._adjoint(node, count, closed))
         a = [v[last] for v in gs]
         bars = [wrap(node.cls, zeros_for((p.shape, p.dtype), node.saved[1])) for p in closed]
         clock = t._node is not None or node.parents[count] in wanted
+        back = self._back(node, ys, t, closed, record)
         of_times: list[Any] = []
         for i in range(last, 0, -1):
             if clock:
                 of_times.append(self._time_cotangent(node, ys, t, i, [v[i] for v in gs]))
-            now = [y[i] for y in ys]
-            found = integrate(adjoint, [*now, *a, *bars], t[i - 1 : i + 1][::-1])
-            arrived = [v[1] for v in found[count:]]
-            a, bars = arrived[:count], arrived[count:]
+            found = back([*a, *bars], i)
+            a, bars = found[:count], found[count:]
             if i > 1:
                 a = [v + w[i - 1] for v, w in zip(a, gs, strict=True)]
         if clock:
@@ -352,6 +236,29 @@ class _Solution(CustomOp):
         """Σ g · dy/dt at one time: the cotangent of that time."""
         here = self._here(node, [y[i] for y in ys], t[i])
         return sum(stack([sum(g * rate) for g, rate in zip(gs, here.outs, strict=True)]))
+
+    def _back(
+        self, node: Any, ys: list[Any], t: Any, closed: list[Any], record: bool
+    ) -> Callable[[list[Any], int], list[Any]]:
+        """The adjoint and what the closed-over tensors receive, from time i to the one before."""
+        count, dense = len(ys), node.saved[2]
+        if not record and dense is not None:
+            check_as_before(node, self.closed)
+            start = [y[0] for y in ys]
+            program = None
+            if self.system.traceable and not (self.overrides or any(map(tags_of, ys))):
+                program = traced(self.system, start, t[0], closed, self.used)
+            along = Adjoint(
+                self.system, dense, lambda now, at: self._here(node, now, at), closed, program, t
+            )
+            return along.back
+        adjoint = self.system.like(self._adjoint(node, count, closed))
+
+        def back(state: list[Any], i: int) -> list[Any]:
+            found = integrate(adjoint, [*[y[i] for y in ys], *state], t[i - 1 : i + 1][::-1])
+            return [v[1] for v in found[count:]]
+
+        return back
 
     def _adjoint(self, node: Any, count: int, closed: list[Any]) -> Callable[..., list[Any]]:
         """dy/dt, da/dt = -(∂f/∂y)ᵀ a, and -(∂f/∂θ)ᵀ a for each closed-over θ."""
