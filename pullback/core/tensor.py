@@ -193,7 +193,7 @@ class Tensor(Exchanged, TensorBase, Declared):
 
 Tensor._out = Tensor
 if compiled is not None:
-    compiled.adopt(Node, Tensor, FREED)
+    compiled.adopt(Node, Leaf, Tensor, FREED)
 
 
 def wrap(cls: type, data: Any, node: Node | None = None) -> Any:

@@ -84,14 +84,10 @@ static Node *node_by_hand(
     Node *made = (Node *)type->tp_alloc(type, 0);
     if (!made) return NULL;
     Py_ssize_t n = PyTuple_GET_SIZE(parents);
-    made->parents = Py_NewRef(parents);
-    if (n <= 2) {
-        made->np = (int8_t)n;
-        for (int i = 0; i < n; i++) made->p[i] = Py_XNewRef((PyObject *)nodes[i]);
-    }
+    node_set_parents(made, parents, NULL);
+    field_set(made->s, 3, &made->ns, saved);
     made->op = Py_NewRef(op);
     made->maker = Py_NewRef(maker);
-    made->saved = Py_NewRef(saved);
     made->level = (int8_t)level;
     made->seq = ++counter;
     made->shape = shape_of(array, n > 0 ? nodes[0] : NULL, n > 1 ? nodes[1] : NULL);
@@ -104,18 +100,18 @@ static Node *node_by_hand(
 
 // Hand on what a rule returned; whatever is not exactly a gradient for each parent, to Python.
 static int hand_on(PyObject *answer, Node *n, PyObject *cotangents, PyObject *rule) {
-    PyObject *parents = n->parents, **given = &answer;
-    Py_ssize_t count = 1, k = PyTuple_GET_SIZE(parents);
+    PyObject **parents, **given = &answer;
+    Py_ssize_t count = 1, k = parents_in(n, &parents);
     if (PyTuple_CheckExact(answer)) {
         given = &PyTuple_GET_ITEM(answer, 0);
         count = PyTuple_GET_SIZE(answer);
     }
     int plain = count == k;
     for (Py_ssize_t i = 0; plain && i < k; i++) {
-        if (given[i] == Py_None || PyTuple_GET_ITEM(parents, i) == Py_None) continue;
+        if (given[i] == Py_None || is_nothing(parents[i])) continue;
         Class *found = class_of(given[i]);
         PyObject *r = found && found->fields ? ((Tensor *)given[i])->array : NULL;
-        plain = is_real(r) ? fits(r, (Node *)PyTuple_GET_ITEM(parents, i)) : 0;
+        plain = is_real(r) ? fits(r, (Node *)parents[i]) : 0;
         if (plain < 0) return -1;
     }
     if (!plain) {
@@ -125,9 +121,8 @@ static int hand_on(PyObject *answer, Node *n, PyObject *cotangents, PyObject *ru
         return done ? 0 : -1;
     }
     for (Py_ssize_t i = 0; i < k; i++) {
-        PyObject *parent = PyTuple_GET_ITEM(parents, i);
-        if (given[i] == Py_None || parent == Py_None) continue;
-        if (add_to(cotangents, parent, Py_NewRef(((Tensor *)given[i])->array)) < 0) return -1;
+        if (given[i] == Py_None || is_nothing(parents[i])) continue;
+        if (add_to(cotangents, parents[i], Py_NewRef(((Tensor *)given[i])->array)) < 0) return -1;
     }
     return 0;
 }
@@ -149,22 +144,8 @@ typedef struct {
 
 static PyObject *s_node, *s_restored, *s_save;
 
-static int context_traverse(Context *c, visitproc visit, void *arg) {
-    Py_VISIT(c->saved); Py_VISIT(c->parents); Py_VISIT(c->nodes); Py_VISIT(c->dict);
-    Py_VISIT(Py_TYPE(c));
-    return 0;
-}
-static int context_clear(Context *c) {
-    Py_CLEAR(c->saved); Py_CLEAR(c->parents); Py_CLEAR(c->nodes); Py_CLEAR(c->dict);
-    return 0;
-}
-static void context_dealloc(Context *c) {
-    PyTypeObject *type = Py_TYPE(c);
-    PyObject_GC_UnTrack(c);
-    context_clear(c);
-    type->tp_free(c);
-    Py_DECREF(type);
-}
+HOLDER(context, Context, saved, 4)
+static void context_dealloc(PyObject *self) { end_of(self, context_clear); }
 
 // Tensors that were arguments hold their own history; the rest, and all while a rule that is
 // recorded or checked runs, is the business of Python.
@@ -221,8 +202,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *dict;
-    PyObject *cls, *op, *general, *finish;
-    PyTypeObject *context, *recorded;
+    PyObject *cls, *op, *general, *finish, *context, *recorded;
 } Apply;
 
 // Whether a node can be made here: of one real tensor, with only arguments among the saved tensors,
@@ -255,7 +235,8 @@ static PyObject *apply_call(Apply *f, PyObject *const *args, size_t flags, PyObj
     if (names || mode > ALL || PyDict_GET_SIZE(outer) || !parents_of(args, n, nodes, &level, 0))
         return PyObject_Vectorcall(f->general, args, flags, names);
     PyObject *out = NULL, *forward = NULL, *parents = tuple_of((PyObject **)nodes, (int)n);
-    Context *ctx = (Context *)f->context->tp_alloc(f->context, 0);
+    PyTypeObject *type = (PyTypeObject *)f->context;
+    Context *ctx = (Context *)type->tp_alloc(type, 0);
     if (!ctx || !parents) goto done;
     ctx->saved = Py_NewRef(empty_tuple);
     ctx->parents = Py_NewRef(parents);
@@ -268,10 +249,13 @@ static PyObject *apply_call(Apply *f, PyObject *const *args, size_t flags, PyObj
     if (simple < 0) Py_CLEAR(out);
     else if (simple) {
         Tensor *t = (Tensor *)out;
-        Node *made = node_by_hand(f->recorded, f->op, (PyObject *)f, parents, nodes,
+        Node *made = node_by_hand((PyTypeObject *)f->recorded, f->op, (PyObject *)f, parents, nodes,
                                   (PyObject *)ctx, Py_TYPE(out), t->array, level);
-        if (made) Py_XSETREF(t->history, (PyObject *)made);
-        else Py_CLEAR(out);
+        if (!made) Py_CLEAR(out);
+        else {
+            tensor_set_history(t, (PyObject *)made, NULL);
+            Py_DECREF(made);
+        }
     } else {
         PyObject *all = tuple_of((PyObject **)args, (int)n);
         PyObject *answer = all ? PyObject_CallFunction(
@@ -285,11 +269,11 @@ done:
 }
 
 static int apply_pull(Apply *f, Node *n, PyObject *g, PyObject *cotangents) {
-    if (!n->saved || n->saved == FREED || !n->parents) return 0;
+    if (n->ns >= 0 || n->s[0] == FREED || !n->np) return 0;
     Tensor *seen = shown(n, g);
     if (!seen) return PyErr_Occurred() ? -1 : 0;
     PyObject *backward = PyObject_GetAttr(f->cls, s_backward);
-    PyObject *args[2] = {n->saved, (PyObject *)seen};
+    PyObject *args[2] = {n->s[0], (PyObject *)seen};
     PyObject *answer = backward ? call_quietly(backward, args, 2) : NULL;
     int failed = answer ? hand_on(answer, n, cotangents, backward) : -1;
     Py_DECREF(seen); Py_XDECREF(backward); Py_XDECREF(answer);
@@ -305,28 +289,12 @@ static PyObject *apply_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     f->vectorcall = (vectorcallfunc)apply_call;
     f->cls = Py_NewRef(cls); f->op = Py_NewRef(op); f->general = Py_NewRef(general);
     f->finish = Py_NewRef(finish);
-    f->context = (PyTypeObject *)Py_NewRef(context);
-    f->recorded = (PyTypeObject *)Py_NewRef(recorded);
+    f->context = Py_NewRef(context); f->recorded = Py_NewRef(recorded);
     return (PyObject *)f;
 }
 
-static int apply_traverse(Apply *f, visitproc visit, void *arg) {
-    Py_VISIT(f->dict); Py_VISIT(f->cls); Py_VISIT(f->op); Py_VISIT(f->general);
-    Py_VISIT(f->finish); Py_VISIT(f->context); Py_VISIT(f->recorded); Py_VISIT(Py_TYPE(f));
-    return 0;
-}
-static int apply_clear(Apply *f) {
-    Py_CLEAR(f->dict); Py_CLEAR(f->cls); Py_CLEAR(f->op); Py_CLEAR(f->general);
-    Py_CLEAR(f->finish); Py_CLEAR(f->context); Py_CLEAR(f->recorded);
-    return 0;
-}
-static void apply_dealloc(Apply *f) {
-    PyTypeObject *type = Py_TYPE(f);
-    PyObject_GC_UnTrack(f);
-    apply_clear(f);
-    type->tp_free(f);
-    Py_DECREF(type);
-}
+HOLDER(apply, Apply, dict, 7)
+static void apply_dealloc(PyObject *self) { end_of(self, apply_clear); }
 
 static PyMemberDef apply_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Apply, vectorcall), READONLY},
@@ -347,8 +315,8 @@ static PyType_Spec apply_spec = {
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *dict, *weak;
-    PyObject *function;
+    PyObject *dict, *function;
+    PyObject *weak;
 } Gradient;
 
 static PyObject *reads, *is_older;   // of Variables; see `custom/gradient.py`
@@ -361,8 +329,8 @@ static int reaches_older(Node *root, Node **own, Py_ssize_t n, int64_t start) {
     while (at < met) {
         node = few[at++];
         if (node->seq < start) return 1;
-        PyObject *parents = node->np ? NULL : node->parents;
-        Py_ssize_t count = node->np ? node->np : parents ? PyTuple_GET_SIZE(parents) : 0;
+        PyObject **parents;
+        Py_ssize_t count = parents_in(node, &parents);
         if (!count) {
             PyObject *older = PyObject_CallFunction(is_older, "OL", node, (long long)start);
             int answer = older ? PyObject_IsTrue(older) : -1;
@@ -370,7 +338,7 @@ static int reaches_older(Node *root, Node **own, Py_ssize_t n, int64_t start) {
             if (answer) return answer;
         }
         for (Py_ssize_t i = 0; i < count; i++) {
-            Node *p = node->np ? (Node *)node->p[i] : node_of(PyTuple_GET_ITEM(parents, i));
+            Node *p = node_of(parents[i]);
             int known = !p;
             for (Py_ssize_t j = 0; !known && j < n; j++) known = own[j] == p;
             for (int j = 0; !known && j < met; j++) known = few[j] == p;
@@ -440,8 +408,8 @@ done:
 }
 
 static int gradient_pull(Node *n, PyObject *g, PyObject *cotangents) {
-    PyObject *rule = n->saved;
-    if (!rule || !PyFunction_Check(rule) || !n->parents) return 0;
+    PyObject *rule = n->s[0];
+    if (n->ns >= 0 || !PyFunction_Check(rule) || !n->np) return 0;
     Tensor *seen = shown(n, g);
     PyObject *state = state_now(), *before = NULL, *answer = NULL;
     if (!seen || !state) { Py_XDECREF(seen); return PyErr_Occurred() ? -1 : 0; }
@@ -455,22 +423,9 @@ static int gradient_pull(Node *n, PyObject *g, PyObject *cotangents) {
     return failed ? -1 : 1;
 }
 
-static int gradient_traverse(Gradient *f, visitproc visit, void *arg) {
-    Py_VISIT(f->dict); Py_VISIT(f->function); Py_VISIT(Py_TYPE(f));
-    return 0;
-}
-static int gradient_clear(Gradient *f) {
-    Py_CLEAR(f->dict); Py_CLEAR(f->function);
-    return 0;
-}
-static void gradient_dealloc(Gradient *f) {
-    PyTypeObject *type = Py_TYPE(f);
-    PyObject_GC_UnTrack(f);
-    if (f->weak) PyObject_ClearWeakRefs((PyObject *)f);
-    gradient_clear(f);
-    type->tp_free(f);
-    Py_DECREF(type);
-}
+HOLDER(gradient, Gradient, dict, 2)
+static void gradient_dealloc(PyObject *self) { end_of(self, gradient_clear); }
+
 static PyObject *gradient_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     Gradient *f = (Gradient *)type->tp_alloc(type, 0);
     if (f) f->vectorcall = (vectorcallfunc)gradient_call;

@@ -128,11 +128,11 @@ static PyObject *collect(PyObject *module, PyObject *roots) {
     }
     while (stack.count && !failed) {
         Node *node = stack.items[--stack.count].node;
-        PyObject *parents = node->np ? NULL : node->parents;
-        Py_ssize_t n = node->np ? node->np : parents ? PyTuple_GET_SIZE(parents) : 0;
+        PyObject **parents;
+        Py_ssize_t n = parents_in(node, &parents);
         failed |= places_add(n ? &order : &ends, node);
         for (Py_ssize_t i = 0; i < n && !failed; i++) {
-            Node *p = node->np ? (Node *)node->p[i] : node_of(PyTuple_GET_ITEM(parents, i));
+            Node *p = node_of(parents[i]);
             if (!p || p->mark == mark) continue;
             p->mark = mark;
             failed |= places_add(&stack, p);
@@ -165,9 +165,16 @@ static Py_ssize_t offset_in(PyObject *cls, const char *name) {
 
 // The classes that Python has made of the types here: their memory is spared, see `give`.
 static PyObject *adopt(PyObject *module, PyObject *args) {
-    PyObject *node, *tensor, *freed;
-    if (!PyArg_ParseTuple(args, "OOO", &node, &tensor, &freed)) return NULL;
+    PyObject *node, *leaf, *tensor, *freed;
+    if (!PyArg_ParseTuple(args, "OOOO", &node, &leaf, &tensor, &freed)) return NULL;
     NodeType = (PyTypeObject *)Py_NewRef(node);
+    LeafType = (PyTypeObject *)Py_NewRef(leaf);
+    for (int i = 0; i < 2; i++) {
+        PyObject *field = PyDescr_NewGetSet(LeafType, leaf_getset + i);
+        int failed = field ? PyObject_SetAttrString(leaf, leaf_getset[i].name, field) : -1;
+        Py_XDECREF(field);
+        if (failed) return NULL;
+    }
     TensorType = (PyTypeObject *)Py_NewRef(tensor);
     FREED = Py_NewRef(freed);
     if (NodeType->tp_basicsize != NodeBase->tp_basicsize
@@ -215,7 +222,7 @@ static PyMethodDef functions[] = {
      "The backward pass through nodes on raw arrays: order, cotangents, free, place."},
     {"collect", collect, METH_O, "The nodes that roots depend on, latest first, and the ends."},
     {"number", number, METH_NOARGS, "The next number of nodes, tapes and writes."},
-    {"adopt", adopt, METH_VARARGS, "Take the classes Node and Tensor, and FREED."},
+    {"adopt", adopt, METH_VARARGS, "Take the classes Node, Leaf and Tensor, and FREED."},
     {"provide", provide, METH_O, "Take objects of the core in Python, by their names here."},
     {0}};
 static struct PyModuleDef definition = {

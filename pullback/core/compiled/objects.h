@@ -2,28 +2,55 @@
 //
 // The Python classes derive from the types here and add no slots, so that C reads the fields where
 // Python reads attributes of the same names. A node of an ordinary operation holds its parents and
-// saved values inline; the tuples `parents` and `saved` are made when Python asks for them.
+// saved values inline; the tuples `parents` and `saved` are made each time that Python asks.
 
-typedef struct {
+typedef struct Node {
     PyObject_HEAD
-    PyObject *op, *parents, *saved;
-    PyObject *shape, *dtype, *noted, *weak;
-    PyObject *p[2], *s[3];   // inline; NULL stands for None
+    PyObject *op, *shape, *dtype, *noted;
     PyObject *maker;         // the Operation or Apply that made it and can pull it; or NULL
+    PyObject *p[2], *s[3];   // inline; NULL stands for None. A leaf's s: `grad`, `data`
+    PyObject *weak;
+    struct Node *before, *after;   // among the calm nodes
     int64_t seq;
     uint64_t mark;           // of the collection that met it last
-    int8_t level, np, ns;    // how many parents and saved values are inline
+    int8_t level, np, ns;    // how many parents and saved values are inline; -1: p[0], s[0] are what
+    int8_t calm;             //   Python has set; see Note [calm nodes]
 } Node;
 
 typedef struct {
     PyObject_HEAD
-    PyObject *array, *history, *view_of, *views, *weak;
+    PyObject *array, *history, *view_of, *views;
+    PyObject *weak;
+    char kept;               // it is, or was, the `grad` of a leaf
 } Tensor;
 
 static PyTypeObject *NodeBase, *TensorBase;             // the types here
-static PyTypeObject *NodeType, *TensorType;  // the classes made of them in Python
+static PyTypeObject *NodeType, *LeafType, *TensorType;  // the classes made of them in Python
 static PyObject *FREED;
 static int64_t counter = 0;  // the last number that was given to a node, a tape or a write
+
+// What the collector and the end of an object have to do with `count` fields from `first` on.
+#define HOLDER(name, Type, first, count)                                                          \
+    static int name##_traverse(PyObject *self, visitproc visit, void *arg) {                      \
+        PyObject **held = &((Type *)self)->first;                                                 \
+        for (int i = 0; i < count; i++) Py_VISIT(held[i]);                                        \
+        Py_VISIT(Py_TYPE(self));                                                                  \
+        return 0;                                                                                 \
+    }                                                                                             \
+    static int name##_clear(PyObject *self) {                                                     \
+        PyObject **held = &((Type *)self)->first;                                                 \
+        for (int i = 0; i < count; i++) Py_CLEAR(held[i]);                                        \
+        return 0;                                                                                 \
+    }
+
+static void end_of(PyObject *self, inquiry clear) {   // of a type that spares no memory
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (type->tp_weaklistoffset) PyObject_ClearWeakRefs(self);
+    clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
 
 // Free lists: memory of ended nodes and tensors, of exactly `NodeType` and `TensorType`.
 #define SPARE 256
@@ -52,37 +79,81 @@ static inline Tensor *new_tensor(PyTypeObject *type) {
     return (Tensor *)take(type, TensorType, spare_tensors, &count_tensors);
 }
 
+// ---- Calm nodes ---------------------------------------------------------------------------------
+
+// Note [calm nodes]: a node refers to older nodes, so that a graph has no cycle, unless something
+// leads from a node or a leaf to later ones: a hook, a gradient with a history, a rule of the
+// user's. A node through which there can be none is calm: the collector does not visit it, and a
+// graph of a million nodes costs it nothing. Its operation is one of the library's, its values are
+// objects that the collector does not know (arrays, numbers), and its parents are calm nodes and
+// closed leaves. A leaf is closed while it has no hooks, its array is a plain one, and its `grad`
+// is nothing or a tensor without a history. When a leaf opens, or a calm node is given anything,
+// all nodes are tracked again, since there is no way from a leaf to what was computed from it; and
+// what is computed from an open leaf is tracked from the start.
+static Node *calm_nodes = NULL;
+
+static void node_calm(Node *n) {
+    PyObject_GC_UnTrack(n);
+    n->calm = 1;
+    n->before = NULL;
+    if ((n->after = calm_nodes)) calm_nodes->before = n;
+    calm_nodes = n;
+}
+
+static void node_roused(Node *n) {   // no longer among the calm ones
+    if (n->before) n->before->after = n->after;
+    else calm_nodes = n->after;
+    if (n->after) n->after->before = n->before;
+    n->calm = 0;
+}
+
+static void rouse_all(void) {
+    for (Node *n; (n = calm_nodes);) {
+        node_roused(n);
+        PyObject_GC_Track(n);
+    }
+}
+
+static inline int is_nothing(PyObject *x) { return !x || x == Py_None; }
+static inline int is_hidden(PyObject *x) { return !x || !PyObject_IS_GC(x); }   // from the collector
+
+static int is_closed(Node *leaf) {
+    Tensor *grad = (Tensor *)leaf->s[0];
+    return !leaf->noted && is_hidden(leaf->s[1]) && (is_nothing((PyObject *)grad)
+        || (Py_TYPE(grad) == TensorType && grad->kept && is_nothing(grad->history)
+            && !grad->view_of && !grad->views && is_hidden(grad->array)));
+}
+
+static inline int is_calm(Node *parent) {
+    return !parent || parent->calm || (Py_TYPE(parent) == LeafType && is_closed(parent));
+}
+
+// A value of a node: numbers, also in tuples and slices, and weak references without a callback.
+static int is_inert(PyObject *x) {
+    if (is_hidden(x)) return 1;
+    if (PySlice_Check(x)) {
+        PySliceObject *slice = (PySliceObject *)x;
+        return is_inert(slice->start) && is_inert(slice->stop) && is_inert(slice->step);
+    }
+    if (!PyTuple_CheckExact(x)) return PyWeakref_CheckRefExact(x)
+        && !((PyWeakReference *)x)->wr_callback;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(x); i++)
+        if (!is_inert(PyTuple_GET_ITEM(x, i))) return 0;
+    return 1;
+}
+
 // ---- Node ---------------------------------------------------------------------------------------
 
-static int node_traverse(Node *n, visitproc visit, void *arg) {
-    Py_VISIT(n->op); Py_VISIT(n->parents); Py_VISIT(n->saved); Py_VISIT(n->noted);
-    Py_VISIT(n->shape); Py_VISIT(n->dtype); Py_VISIT(n->maker);
-    for (int i = 0; i < 2; i++) Py_VISIT(n->p[i]);
-    for (int i = 0; i < 3; i++) Py_VISIT(n->s[i]);
-    Py_VISIT(Py_TYPE(n));
-    return 0;
-}
-
-static void node_drop_saved(Node *n) {
-    n->ns = 0;
-    for (int i = 0; i < 3; i++) Py_CLEAR(n->s[i]);
-}
-
-static int node_clear(Node *n) {
-    n->np = 0;
-    for (int i = 0; i < 2; i++) Py_CLEAR(n->p[i]);
-    node_drop_saved(n);
-    Py_CLEAR(n->op); Py_CLEAR(n->parents); Py_CLEAR(n->saved); Py_CLEAR(n->noted);
-    Py_CLEAR(n->shape); Py_CLEAR(n->dtype); Py_CLEAR(n->maker);
-    return 0;
-}
+HOLDER(node, Node, op, 10)
 
 static void node_dealloc(Node *n) {
     PyObject_GC_UnTrack(n);
     Py_TRASHCAN_BEGIN(n, node_dealloc)  // a chain of a million nodes ends without recursion
     if (n->weak) PyObject_ClearWeakRefs((PyObject *)n);
-    node_clear(n);
+    if (n->calm) node_roused(n);
+    node_clear((PyObject *)n);
     n->mark = 0;
+    n->np = n->ns = 0;
     give((PyObject *)n, NodeType, spare_nodes, &count_nodes);
     Py_TRASHCAN_END
 }
@@ -95,40 +166,56 @@ static PyObject *tuple_of(PyObject **items, int count) {
     return made;
 }
 
+// The parents of a node; NULL and None stand for none.
+static inline Py_ssize_t parents_in(Node *n, PyObject ***items) {
+    *items = n->np < 0 ? &PyTuple_GET_ITEM(n->p[0], 0) : n->p;
+    return n->np < 0 ? PyTuple_GET_SIZE(n->p[0]) : n->np;
+}
+
+// The value of a field: a tuple of what is inline, or what Python has set.
+static PyObject *field_get(PyObject **items, int count, const char *name) {
+    if (!count) return PyErr_Format(PyExc_AttributeError, "%s", name);
+    return count < 0 ? Py_NewRef(*items) : tuple_of(items, count);
+}
+
+static void field_set(PyObject **items, int most, int8_t *count, PyObject *value) {
+    *count = value ? -1 : 0;
+    PyObject *before = *items;
+    *items = Py_XNewRef(value);
+    Py_XDECREF(before);
+    for (int i = 1; i < most; i++) Py_CLEAR(items[i]);
+}
+
 static PyObject *node_get_parents(Node *n, void *unused) {
-    if (!n->parents) {
-        if (!n->np) return PyErr_Format(PyExc_AttributeError, "parents");
-        if (!(n->parents = tuple_of(n->p, n->np))) return NULL;
-    }
-    return Py_NewRef(n->parents);
+    return field_get(n->p, n->np, "parents");
 }
 
 static int node_set_parents(Node *n, PyObject *value, void *unused) {
-    n->np = 0;
-    for (int i = 0; i < 2; i++) Py_CLEAR(n->p[i]);
-    Py_XSETREF(n->parents, Py_XNewRef(value));
-    if (value && PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) <= 2) {
-        n->np = (int8_t)PyTuple_GET_SIZE(value);
-        for (int i = 0; i < n->np; i++) {
-            PyObject *parent = PyTuple_GET_ITEM(value, i);
-            n->p[i] = parent == Py_None ? NULL : Py_NewRef(parent);
-        }
+    if (value && !PyTuple_CheckExact(value)) {
+        PyErr_SetString(PyExc_TypeError, "parents: a tuple");
+        return -1;
     }
+    if (n->calm) rouse_all();
+    Py_ssize_t count = value ? PyTuple_GET_SIZE(value) : 0;
+    if (!count || count > 2) {
+        field_set(n->p, 2, &n->np, value);
+        return 0;
+    }
+    field_set(n->p, 2, &n->np, NULL);
+    n->np = (int8_t)count;
+    for (int i = 0; i < count; i++)
+        if (PyTuple_GET_ITEM(value, i) != Py_None) n->p[i] = Py_NewRef(PyTuple_GET_ITEM(value, i));
     return 0;
 }
 
 static PyObject *node_get_saved(Node *n, void *unused) {
-    if (!n->saved) {
-        if (!n->ns) return PyErr_Format(PyExc_AttributeError, "saved");
-        if (!(n->saved = tuple_of(n->s, n->ns))) return NULL;
-    }
-    return Py_NewRef(n->saved);
+    return field_get(n->s, n->ns, "saved");
 }
 
 static int node_set_saved(Node *n, PyObject *value, void *unused) {
-    node_drop_saved(n);
     if (value != FREED) Py_CLEAR(n->maker);
-    Py_XSETREF(n->saved, Py_XNewRef(value));
+    if (n->calm && value != FREED) rouse_all();
+    field_set(n->s, 3, &n->ns, value);
     return 0;
 }
 
@@ -138,20 +225,50 @@ static PyObject *node_get_op(Node *n, void *unused) {
 }
 
 static int node_set_op(Node *n, PyObject *value, void *unused) {
+    if (n->calm) rouse_all();
     Py_CLEAR(n->maker);  // an override: its gradient is that of another operation
     Py_XSETREF(n->op, Py_XNewRef(value));
     return 0;
 }
 
+static PyObject *node_get_noted(Node *n, void *unused) {
+    if (n->noted) return Py_NewRef(n->noted);
+    return PyErr_Format(PyExc_AttributeError, "noted");
+}
+
+static int node_set_noted(Node *n, PyObject *value, void *unused) {
+    if (is_calm(n)) rouse_all();
+    Py_XSETREF(n->noted, Py_XNewRef(value));
+    return 0;
+}
+
+// `grad` and `data` of a leaf: in place of the slots of `core/node.py::Leaf`.
+static PyObject *leaf_get(Node *n, void *data) {
+    PyObject *found = n->s[data != NULL];
+    if (found) return Py_NewRef(found);
+    return PyErr_Format(PyExc_AttributeError, "%s", data ? "data" : "grad");
+}
+
+static int leaf_set(Node *n, PyObject *value, void *data) {
+    int closed = n->s[1] && is_closed(n);   // without an array it is a new one, with no graph
+    if (!data && value && Py_TYPE(value) == TensorType) ((Tensor *)value)->kept = 1;
+    Py_XSETREF(n->s[data != NULL], Py_XNewRef(value));
+    if (closed && !is_closed(n)) rouse_all();
+    return 0;
+}
+
+static PyGetSetDef leaf_getset[] = {
+    {"grad", (getter)leaf_get, (setter)leaf_set, NULL, NULL},
+    {"data", (getter)leaf_get, (setter)leaf_set, NULL, "data"}};
 static PyGetSetDef node_getset[] = {
     {"parents", (getter)node_get_parents, (setter)node_set_parents},
     {"saved", (getter)node_get_saved, (setter)node_set_saved},
     {"op", (getter)node_get_op, (setter)node_set_op},
+    {"noted", (getter)node_get_noted, (setter)node_set_noted},
     {0}};
 static PyMemberDef node_members[] = {
     {"shape", T_OBJECT_EX, offsetof(Node, shape)},
     {"dtype", T_OBJECT_EX, offsetof(Node, dtype)},
-    {"noted", T_OBJECT_EX, offsetof(Node, noted)},
     {"seq", T_LONGLONG, offsetof(Node, seq)},
     {"level", T_BYTE, offsetof(Node, level)},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Node, weak), READONLY},
@@ -165,36 +282,40 @@ static PyType_Spec node_spec = {
 
 // ---- Tensor -------------------------------------------------------------------------------------
 
-static int tensor_traverse(Tensor *t, visitproc visit, void *arg) {
-    Py_VISIT(t->array); Py_VISIT(t->history); Py_VISIT(t->view_of); Py_VISIT(t->views);
-    Py_VISIT(Py_TYPE(t));
-    return 0;
-}
-
-static int tensor_clear(Tensor *t) {
-    Py_CLEAR(t->array); Py_CLEAR(t->history); Py_CLEAR(t->view_of); Py_CLEAR(t->views);
-    return 0;
-}
+HOLDER(tensor, Tensor, array, 4)
 
 static void tensor_dealloc(Tensor *t) {
     PyObject_GC_UnTrack(t);
     Py_TRASHCAN_BEGIN(t, tensor_dealloc)
     if (t->weak) PyObject_ClearWeakRefs((PyObject *)t);
-    tensor_clear(t);
+    tensor_clear((PyObject *)t);
+    t->kept = 0;
     give((PyObject *)t, TensorType, spare_tensors, &count_tensors);
     Py_TRASHCAN_END
 }
 
+static PyObject *tensor_get_history(Tensor *t, void *unused) {
+    return Py_NewRef(t->history ? t->history : Py_None);
+}
+
+static int tensor_set_history(Tensor *t, PyObject *value, void *unused) {
+    Py_XSETREF(t->history, Py_XNewRef(value));
+    if (t->kept) rouse_all();   // the leaf opens
+    return 0;
+}
+
+static PyGetSetDef tensor_getset[] = {
+    {"_history", (getter)tensor_get_history, (setter)tensor_set_history}, {0}};
 static PyMemberDef tensor_members[] = {
     {"_array", T_OBJECT_EX, offsetof(Tensor, array)},
-    {"_history", T_OBJECT, offsetof(Tensor, history)},
     {"_view_of", T_OBJECT_EX, offsetof(Tensor, view_of)},
     {"_views", T_OBJECT_EX, offsetof(Tensor, views)},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Tensor, weak), READONLY},
     {0}};
 static PyType_Slot tensor_slots[] = {
     {Py_tp_dealloc, tensor_dealloc}, {Py_tp_traverse, tensor_traverse},
-    {Py_tp_clear, tensor_clear}, {Py_tp_members, tensor_members}, {0}};
+    {Py_tp_clear, tensor_clear}, {Py_tp_members, tensor_members},
+    {Py_tp_getset, tensor_getset}, {0}};
 static PyType_Spec tensor_spec = {
     "pullback.core.compiled._core.TensorBase", sizeof(Tensor), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, tensor_slots};
@@ -202,9 +323,9 @@ static PyType_Spec tensor_spec = {
 // ---- Classes of tensors -------------------------------------------------------------------------
 
 // What is known of a class: the class of its results, and whether `_array` and `_history` are the
-// fields here, also those of its results (a Variable's history is computed, a symbol's array). A version tag is of one class in one state, so
-// that an entry is never of a changed class, nor of another one at the same address; it holds no
-// reference.
+// fields here, also those of its results (a Variable's history is computed, a symbol's array). A
+// version tag is of one class in one state, so that an entry is never of a changed class, nor of
+// another one at the same address; it holds no reference.
 typedef struct {
     PyTypeObject *type, *out;
     unsigned int version;

@@ -12,17 +12,17 @@ enum { NONE, SAME, TIMES, BOTH, ALONE, SLOPE, CONSTANT };
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *dict, *weak;
-    PyObject *op, *general, *kernels;
+    PyObject *weak;
+    PyObject *dict, *op, *general, *kernels, *defaults, *names;   // the latter two: of attributes
     PyObject *function[2];    // the rules
     int kind[2], read[2], parted[2];
     int arguments, differentiable, single;   // single: one array and attributes
     int keep[4];   // by which arguments are tracked (bit 0, bit 1): which values to save (bits)
     int keeps;     // whether it saves any for its rules
     int frees;     // `op.keeps`
-    PyObject *defaults, *names;   // of the attributes
     Py_ssize_t required;
     int view, casts, disabled;
+    int own;       // one of the library's, which lasts
     Loops loops;
 } Operation;
 
@@ -86,6 +86,13 @@ static PyObject *held(PyObject *x) {
     return Py_TYPE(x)->tp_weaklistoffset ? PyWeakref_NewRef(x, NULL) : Py_NewRef(x);
 }
 
+static int are_inert(PyObject *attrs) {
+    PyObject *value;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(attrs, &position, NULL, &value)) if (!is_inert(value)) return 0;
+    return 1;
+}
+
 static Node *record(Operation *f, Tensor *out, Node **p, PyObject **x, int level, PyObject *attrs) {
     int n = f->arguments;
     Node *made = attrs ? (Node *)CallNodeType->tp_alloc(CallNodeType, 0) : new_node();
@@ -107,6 +114,9 @@ static Node *record(Operation *f, Tensor *out, Node **p, PyObject **x, int level
     made->dtype = dtype_of(out->array);
     if (!made->shape || !made->dtype) goto failed;
     if (attrs && PyObject_SetAttr((PyObject *)made, s_attrs, attrs) < 0) goto failed;
+    if (f->own && is_calm(p[0]) && is_calm(p[1]) && is_inert(made->s[0]) && is_inert(made->s[1])
+        && is_inert(made->s[2]) && (!attrs || attrs == f->defaults || are_inert(attrs)))
+        node_calm(made);
     return made;
 failed:
     Py_DECREF(made);
@@ -169,6 +179,10 @@ static void refused(Operation *f, PyObject **x) {
 
 static PyObject *kernel_of(Operation *f, PyObject *x) {  // borrowed; NULL: not known
     PyObject *kernel = PyDict_GetItemWithError(f->kernels, (PyObject *)Py_TYPE(x));
+    if (!kernel && is_plain(x)) {   // found on first use; an error is for the general path
+        if ((kernel = PyObject_GetItem(f->kernels, (PyObject *)Py_TYPE(x)))) Py_DECREF(kernel);
+        else PyErr_Clear();
+    }
     if (kernel && !f->loops.kernel && Py_TYPE(kernel) == Py_TYPE(numpy_add) && !f->single
         && loops_set(&f->loops, kernel, f->arguments) < 0) return NULL;
     return kernel;
@@ -358,7 +372,7 @@ static PyObject *cotangent(Operation *f, Node *n, PyObject *g, int i) {
 
 // 1: done; 0: to be done in Python; -1: an error.
 static int pull(Operation *f, Node *n, PyObject *g, PyObject *cotangents) {
-    if (!n->ns || f->single) return 0;
+    if (n->ns <= 0 || f->single) return 0;
     for (int i = 0; i < n->np; i++) {
         if (!n->p[i]) continue;
         if (f->kind[i] == NONE) return 0;
@@ -407,8 +421,8 @@ static PyObject *operation_with(Operation *f, PyObject *args) {
 }
 
 static PyObject *operation_keep(Operation *f, PyObject *args) {
-    if (!PyArg_ParseTuple(args, "iiipp", f->keep + 1, f->keep + 2, f->keep + 3, &f->keeps,
-                          &f->frees)) return NULL;
+    if (!PyArg_ParseTuple(args, "iiippp", f->keep + 1, f->keep + 2, f->keep + 3, &f->keeps,
+                          &f->frees, &f->own)) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -426,32 +440,16 @@ static PyObject *operation_rule(Operation *f, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static int operation_traverse(Operation *f, visitproc visit, void *arg) {
-    Py_VISIT(f->dict); Py_VISIT(f->op); Py_VISIT(f->general); Py_VISIT(f->kernels);
-    Py_VISIT(f->function[0]); Py_VISIT(f->function[1]); Py_VISIT(f->defaults); Py_VISIT(f->names);
-    Py_VISIT(f->loops.kernel); Py_VISIT(Py_TYPE(f));
-    return 0;
-}
+HOLDER(operation, Operation, dict, 8)
 
-static int operation_clear(Operation *f) {
-    Py_CLEAR(f->dict); Py_CLEAR(f->op); Py_CLEAR(f->general); Py_CLEAR(f->kernels);
-    Py_CLEAR(f->function[0]); Py_CLEAR(f->function[1]); Py_CLEAR(f->defaults); Py_CLEAR(f->names);
+static void operation_dealloc(PyObject *self) {
+    Operation *f = (Operation *)self;
     Py_CLEAR(f->loops.kernel);
     for (int k = 0; k < 2; k++) {
-        f->loops.loop[k].info = NULL;
         Py_CLEAR(f->loops.loop[k].capsule);
         Py_CLEAR(f->loops.loop[k].result);
     }
-    return 0;
-}
-
-static void operation_dealloc(Operation *f) {
-    PyTypeObject *type = Py_TYPE(f);
-    PyObject_GC_UnTrack(f);
-    if (f->weak) PyObject_ClearWeakRefs((PyObject *)f);
-    operation_clear(f);
-    type->tp_free(f);
-    Py_DECREF(type);
+    end_of(self, operation_clear);
 }
 
 static PyObject *operation_get(PyObject *self, PyObject *instance, PyObject *type) {
@@ -474,7 +472,7 @@ static PyMethodDef operation_methods[] = {
     {"plain", (PyCFunction)operation_plain, METH_VARARGS, "arguments, differentiable"},
     {"with_attributes", (PyCFunction)operation_with, METH_VARARGS,
      "differentiable, defaults, names, required, view, casts"},
-    {"keep", (PyCFunction)operation_keep, METH_VARARGS, "first, second, both, keeps, frees"},
+    {"keep", (PyCFunction)operation_keep, METH_VARARGS, "first, second, both, keeps, frees, own"},
     {"disable", (PyCFunction)operation_disable, METH_NOARGS, "Always call `general`."},
     {"rule", (PyCFunction)operation_rule, METH_VARARGS, "argument, kind, read, parted, function"},
     {"__reduce__", operation_reduce, METH_NOARGS, "Its name."},

@@ -60,7 +60,8 @@ def _tell(op: Any, function: Any, count: int) -> None:
     tracked = [(True,)] if count == 1 else [(True, False), (False, True), (True, True)]
     keeps = [op.keep(t) for t in tracked]
     masks = [sum(1 << i for i, kept in enumerate(keep) if kept) for keep in keeps]
-    function.keep(*masks, *[0] * (3 - len(masks)), any(keeps[-1]), op.keeps)
+    own = vars(function).get("__module__", "").startswith("pullback.")  # it lasts
+    function.keep(*masks, *[0] * (3 - len(masks)), any(keeps[-1]), op.keeps, own)
     if op.saves_shapes:
         function.disable()
     short = not op.collapses and len(op.rules) == count
