@@ -18,7 +18,7 @@ from .core.tensor import Tensor, raw, wrap
 from .errors import ArgumentError, DisconnectedError, SymbolError
 from .kinds.vmaps import of_all_examples, running
 from .passes import hooks
-from .passes.ends import ALONE, notify_gradient, references, settled, start
+from .passes.ends import ALONE, check_inside, notify_gradient, references, settled, start
 
 __all__ = ["backward", "grad"]
 
@@ -64,7 +64,7 @@ def backward(
         if node.level == REQUIRED and found.get(node) is not None:
             if notes and isinstance(node, Leaf):
                 found[node] = hooks.before(node, found[node], create_graph, out)
-            _add_to_grad(node, found, out)
+            _add_to_grad(node, found, out, create_graph)
             if notes:
                 hooks.arrived(node, out)
     if state().observers:
@@ -162,6 +162,7 @@ def _roots(
             subject, f"{len(tensors)} gradients, one a target", f"{len(cotangents)}"
         )
     roots: dict[Node, Any] = {}
+    check_inside(tensors, subject)
     for tensor, given in zip(tensors, cotangents, strict=True):
         node = tensor._node
         if node is None:
@@ -190,7 +191,7 @@ def _source(x: Any, i: int, subject: str) -> Node:
     return node
 
 
-def _add_to_grad(node: Node, found: dict[Node, Any], cls: type) -> None:
+def _add_to_grad(node: Node, found: dict[Node, Any], cls: type, create: bool) -> None:
     # The array may be shared: with another leaf (addition passes the same one to both), with
     # a saved value, with what the user passed.
     alone = references(found, node) <= ALONE
@@ -213,7 +214,7 @@ def _add_to_grad(node: Node, found: dict[Node, Any], cls: type) -> None:
     elif old is None:
         adapter = adapters[g.__class__]
         node.grad = wrap(cls, adapter.own(g) if owned else adapter.copy(g))
-    elif old._node is not None:
+    elif create or old._node is not None:  # what was computed from it must stay right
         node.grad = old + wrap(cls, g)
     else:
         adapter = adapters[old._data.__class__]

@@ -11,6 +11,7 @@ from .core.tensor import Tensor, check_inexact, wrap
 from .errors import ArgumentError, ArgumentTypeError
 from .ops import zeros_like
 from .passes.accumulator import Accumulator, dual
+from .passes.ends import check_inside
 from .tape import is_zero
 from .transforms.forward import tangent_of
 from .trees import flatten, leaves
@@ -131,6 +132,7 @@ class ForwardAccumulator:
             raise ArgumentTypeError(
                 f"target {index} of accumulator.jvp", "a Tensor", f"a {type(x).__name__}"
             )
+        check_inside([x], "accumulator.jvp")
         node = _node(x)
         t = None if node is None else self._sweep.tangents.get(node)
         if isinstance(t, Tensor):

@@ -52,7 +52,7 @@ class _Grad:
 
     def __enter__(self) -> None:
         before = state()
-        inside = before.changed(**self._fields) if self._mode else before
+        inside = before.changed(**(self._fields if self._mode else enable_grad._fields))
         held = (*self._before, (before, inside))
         try:
             set_state(inside)
@@ -166,7 +166,9 @@ class set_grad_enabled:
 
 
 class inference_mode(_Grad):
-    """Like `no_grad`, for code that will never be differentiated; `inference_mode(False)` is off.
+    """Like `no_grad`, for code that will never be differentiated.
+
+    `inference_mode(False)` records, as in PyTorch: also inside `inference_mode` and `no_grad`.
 
     >>> import pullback as pb
     >>> x = pb.tensor([1.0], requires_grad=True)

@@ -425,8 +425,8 @@ def _roots(targets: list[Any], given: Any, record: bool) -> dict[Node, Any]:
     for target, g in zip(targets, cotangents, strict=True):
         if not isinstance(target, Tensor):
             raise ArgumentTypeError("target of tape.gradient", "a Tensor", type(target).__name__)
-        node = target._node
-        if node is None or not is_inexact(target._data):
+        ends.check_inside([target], "tape.gradient")
+        if (node := target._node) is None or not is_inexact(target._data):
             continue
         g = ones_like(target._data) if g is None else ends.start(target, g, "tape.gradient")
         g = conjugated(wrapped(target._out, g) if record else raw(g))

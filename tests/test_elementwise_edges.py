@@ -202,3 +202,18 @@ def test_stop_gradient_has_no_history_and_identity_has() -> None:
     assert pb.stop_gradient(2.0) == 2.0
     assert pb.identity(x).node.name() == "identity"
     np.testing.assert_array_equal(slopes_of(pb.stop_gradient(x) * x, x), [2])
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "pow"])
+@pytest.mark.parametrize("real", [
+    2.5, -2.5, -1, 0.75, np.array([-1.0, 2.0]), np.array([-1.5, -2.0], np.float32),
+])
+def test_a_real_operand_beside_complex_numbers(name: str, real: Any) -> None:
+    """A negative real base has a complex logarithm; it was NaN for a Python number."""
+    z, g = np.array([0.3 + 0.2j, 1.1 - 0.7j]), np.array([0.7 - 0.4j, -1.2 + 0.5j])
+    for f in (lambda z: getattr(pb, name)(real, z), lambda z: getattr(pb, name)(z, real)):
+        found = pb.grad(lambda z, f=f: pb.sum(pb.real(f(z) * g)))(pb.tensor(z)).numpy()
+        h = 1e-6
+        along = [(f(z + d) - f(z - d)) / (2 * h) * g for d in (h, 1j * h)]
+        expected = along[0].real + 1j * along[1].real
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)

@@ -69,7 +69,10 @@ def older_ends(
 
     own   nodes at which a path ends too, and which do not count: those of a call's arguments
     """
-    seen = {node for node in own if node is not None}
+    unused = {node for node in own if node is not None}
+    seen = set(unused)
+    roots = list(roots)
+    unused.difference_update(roots)
     stack = [node for node in roots if node is not None and node not in seen]
     seen.update(stack)
     found: list[Node] = []
@@ -79,11 +82,13 @@ def older_ends(
                 found.append(node)
             continue
         for parent in node.parents:
+            unused.discard(parent)
             if parent is not None and parent not in seen:
                 seen.add(parent)
                 stack.append(parent)
-    # What was computed from an argument before the call has its gradient through that argument.
-    return [node for node in found if not _leads_to(node, {n for n in own if n is not None})]
+    # A value that was computed before the call from an argument which the call itself does not use
+    # has its gradient through that argument: it is what the rule is for.
+    return [node for node in found if not _leads_to(node, unused)]
 
 
 def _leads_to(node: Node, wanted: set[Node]) -> bool:

@@ -35,8 +35,8 @@ class Function:
     forward(ctx, *args)           the value: a tensor or a tuple of them. Nothing is recorded
                                   inside. `ctx` takes `save_for_backward`, attributes, and the
                                   `mark_…` calls
-    backward(ctx, *cotangents)    one cotangent an output in, one gradient an argument out (None
-                                  where there is none)
+    backward(ctx, *cotangents)    one cotangent an output in (None for what is no tensor), one
+                                  gradient an argument out (None where there is none)
     setup_context(ctx, inputs, output)   when it is defined, `forward(*args)` gets no `ctx`
     jvp(ctx, *tangents)           for forward mode: one tangent an argument in (zeros for a tensor
                                   that has none, None for what is no tensor), one an output out
@@ -252,8 +252,15 @@ def _apart(cls: type[Function], ctx: Any, args: tuple[Any, ...]) -> Any:
         out = cls.forward(*args)
     else:
         return cls.forward(ctx, *args)
-    cls.setup_context(ctx, args, out)
+    cls.setup_context(ctx, _with_defaults(cls.forward, args), out)
     return out
+
+
+def _with_defaults(forward: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a call, and the defaults of the parameters that it leaves out."""
+    defaults = getattr(forward, "__defaults__", None) or ()
+    missing = forward.__code__.co_argcount - len(args) if defaults else 0
+    return (*args, *defaults[-missing:]) if missing > 0 else args
 
 
 def _recorded(cls: type[Function], ctx: Any, args: tuple[Any, ...], out: Any) -> Any:
@@ -275,6 +282,8 @@ def _recorded(cls: type[Function], ctx: Any, args: tuple[Any, ...], out: Any) ->
         return out
     node: Any = object_new(cls._recorded)
     node.op, node.saved, node.parents, node.details = cls.op, ctx, ctx._parents, ()
+    if len(tensors) < len(outs):  # `backward` gets None in the places of the others
+        node.details = tuple([isinstance(o, Tensor) for o in outs])
     node.cls = tensors[0]._out
     _settle(ctx, args, tuple(tensors))
     plain = single and not dirty and not flat and inexact_dtypes[tensors[0]._data.dtype]

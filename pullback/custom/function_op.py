@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import compress
 from typing import Any
 
 from ..core import state as _state
@@ -75,6 +76,10 @@ class FunctionOp(CustomOp):
         if node.saved is FREED:
             raise freed(node)
         gs = outputs_of(g, node, node.cls, zeros=node.saved._materialize)
+        kinds = _kinds(node)
+        if kinds:
+            arrived = iter(gs)
+            gs = [next(arrived) if is_tensor else None for is_tensor in kinds]
         backward = self.function.backward
         answer, departed = run_rule(record, _asked, backward, node, gs, record)
         if record:
@@ -108,6 +113,8 @@ class PushedFunctionOp(FunctionOp):
         several = node.dtype is None
         spaces = node.spaces if several else [(node.shape, node.dtype)]
         answers = list(answer) if isinstance(answer, (tuple, list)) else [answer]
+        if len(answers) == len(_kinds(node)):  # one for each output, tensor or not
+            answers = [*compress(answers, _kinds(node))]
         if len(answers) != len(spaces):
             raise RuleError(
                 rule_name(jvp, node), f"{len(spaces)} tangents, one for each output tensor",
@@ -137,6 +144,12 @@ class JvpFunctionOp(PushedFunctionOp):
             return self._along(node, ts, record, quiet=False)
 
         pull_transposed(node, g, cotangents, needed, record, node.cls, along)
+
+
+def _kinds(node: Any) -> tuple[bool, ...]:
+    """For each output whether it is a tensor, if one is none; else empty."""
+    kinds: tuple[bool, ...] = getattr(node, "details", ())  # unset by the hot path
+    return kinds
 
 
 _CALL = ("_node", "_pushing", "_recording")  # what a context knows while a rule runs

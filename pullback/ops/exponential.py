@@ -13,6 +13,7 @@ from __future__ import annotations
 from math import log as _log
 from typing import Any
 
+from ..core.cotangent import is_complex
 from ..core.op import OPS
 from .arithmetic import negative, quotient, reciprocal
 from .comparing import isinf
@@ -198,6 +199,8 @@ def pullback_pow_x1(g: Any, x1: Any, x2: Any) -> Any:
 def pullback_pow_x2(g: Any, x1: Any, x2: Any) -> Any:
     if isinstance(x1, (int, float)) and x1 > 0:
         return g * (x1**x2 * _log(x1))
+    if is_complex(x2):  # a negative real base has a complex logarithm
+        x1 = OPS["astype"](x1, x2.dtype) if hasattr(x1, "dtype") else complex(x1)
     # 1 ** x2 does not depend on x2, which is the derivative wanted for 0 ** x2.
     x1 = where((x1 == 0) & ((real(x2) >= 0) | (g == 0)), 1, x1)
     return g * (x1**x2 * log(x1))

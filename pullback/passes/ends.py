@@ -4,18 +4,38 @@ the event that a gradient was computed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from sys import getrefcount
 from typing import Any
 
 from ..arrays import adapters
 from ..core.cotangent import conjugated, is_complex
+from ..core.node import Leaf
 from ..core.observe import observers_of
 from ..core.op import OPS
+from ..core.outside import current_graph, traces
 from ..core.state import setting, state
 from ..core.tensor import Tensor, to_array
-from ..errors import ArgumentError, DtypeError, RuleError
+from ..errors import ArgumentError, DtypeError, GraphError, RuleError
+
+
+def check_inside(tensors: Iterable[Any], subject: str) -> None:
+    """Raise a `GraphError` in traced code for a result that was computed before, outside of it.
+
+    There, a tensor from outside is an input without a history, and its derivatives would be zero.
+    """
+    if not traces or current_graph() is None:
+        return
+    for x in tensors:
+        history = x._history
+        if history is not None and not isinstance(history, Leaf) and x._node is not history:
+            raise GraphError(
+                f"{subject} in a traced function", "a result that was computed in it",
+                "one that was computed outside, whose history is not in the graph",
+                "compute the result in the traced function too; or call this outside and pass the "
+                "derivative as an argument",
+            )
 
 
 def start(tensor: Any, given: Any, subject: str) -> Any:

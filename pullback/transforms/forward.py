@@ -17,6 +17,7 @@ from ..core.tensor import Tensor, is_inexact, raw, to_array, wrap
 from ..departures import Refusing, begins, follow, followed, warn_of_lost
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from ..passes.accumulator import Accumulator, untracked
+from ..passes.ends import check_inside
 from ..trees import WithoutNone, flatten
 from .mapping import vmap
 from .reverse import bases, grad, jacrev
@@ -164,6 +165,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     )
 
     def pushed(*tangents: Any) -> Any:
+        check_inside(trace.outs, trace.subject)
         ts, _ = flatten(tuple(tangents))
         if len(ts) != len(trace.leaves):
             raise ArgumentError(

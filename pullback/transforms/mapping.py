@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from ..arrays import SCALARS, adapters, is_array
@@ -14,6 +15,7 @@ from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..kinds import batching as batching  # the kernels of what it makes
 from ..kinds import vmaps
 from ..kinds.vmaps import Mapping
+from ..rng_replay import Draws
 from ..trees import WithoutNone, flatten, spread_prefix
 from .trace import as_output
 
@@ -78,7 +80,8 @@ def vmap(
         at = spread_prefix((axes, 0) if keywords else (axes, None), (args, keywords), subject)
         size = _size(flat, at, axis_size, subject)
         if chunk_size is not None and chunk_size < size:
-            return _chunked(mapped_once, flat, at, rebuild, size, chunk_size, out_axes, subject)
+            return _chunked(mapped_once, flat, at, rebuild, size, chunk_size, out_axes, subject,
+                            randomness == "same")
         return mapped_once(flat, at, rebuild, size)
 
     def mapped_once(flat: list[Any], at: list[Any], rebuild: Any, size: int) -> Any:
@@ -160,17 +163,22 @@ def _shown(value: Any, axis: int | None, tag: int, size: int, subject: str) -> A
 
 def _chunked(
     mapped: Callable[..., Any], flat: list[Any], at: list[Any], rebuild: Any, size: int,
-    chunk_size: int, out_axes: Any, subject: str,
+    chunk_size: int, out_axes: Any, subject: str, same: bool,
 ) -> Any:
-    """Runs `chunk_size` examples at a time and concatenates the results."""
-    parts = []
+    """Runs `chunk_size` examples at a time and concatenates the results.
+
+    same  every chunk draws the random numbers that the first one drew
+    """
+    parts: list[Any] = []
+    draws = Draws()
     for begin in range(0, size, chunk_size):
         end = min(begin + chunk_size, size)
         piece = [
             x if axis is None or x is None else _part(x, axis, begin, end)
             for x, axis in zip(flat, at, strict=True)
         ]
-        parts.append(mapped(piece, at, rebuild, end - begin))
+        with (draws.replay() if parts else draws.record()) if same else nullcontext():
+            parts.append(mapped(piece, at, rebuild, end - begin))
     outs = [flatten(part) for part in parts]
     places = spread_prefix(out_axes, parts[0], subject)
     return outs[0][1]([

@@ -23,7 +23,7 @@ from ..errors import (
     ShapeError,
 )
 from ..passes.accumulator import fresh, released
-from ..passes.ends import notify_gradient, settled, start
+from ..passes.ends import check_inside, notify_gradient, settled, start
 from ..trees import Rebuild, WithoutNone, flatten, leaves, mapped
 
 Argnums = int | Sequence[int]
@@ -148,6 +148,7 @@ class Trace:
         plain       True for the transpose instead of the adjoint: no conjugation
         outer       the value of `is_outer`, if known
         """
+        check_inside(self.outs, self.subject)
         roots: dict[Node, Any] = {}
         now = _state.state()
         level = now.level

@@ -148,3 +148,29 @@ def test_a_second_backward_says_that_the_first_one_freed_it() -> None:
     y.backward()
     with pytest.raises(pb.errors.GraphFreedError):
         y.backward()
+
+
+def test_what_was_computed_from_an_argument_is_captured_where_the_argument_is_used_too() -> None:
+    def program(w: Any) -> Any:
+        y = w * 3.0
+        return pb.custom_gradient(lambda a: (a * y, lambda g: g * y))(w)
+
+    for way in WAYS.values():
+        found = way(lambda w: pb.sum(program(w) * pb.tensor(X)), W)
+        np.testing.assert_allclose(np.asarray(found.numpy()), 6.0 * W * X)
+
+
+def test_a_rule_of_an_argument_that_is_not_used_is_that_of_what_was_computed_from_it() -> None:
+    """As in TensorFlow's guide: the gradient was computed before, and its own rule is given."""
+
+    def cube(x: Any) -> Any:
+        slope = 3.0 * x * x
+
+        def first(g: Any) -> Any:
+            inner = pb.custom_gradient(lambda unused: (slope, lambda h: h * 6.0 * x))
+            return g * inner(x)
+
+        return x * x * x, first
+
+    f = pb.custom_gradient(cube)
+    np.testing.assert_allclose(pb.hessian(lambda x: pb.sum(f(x)))(W).numpy(), np.diag(6.0 * W))

@@ -18,6 +18,7 @@ HOT = {
     "pullback/core/tensor.py": "reads them where no function is traced",
     "pullback/core/outside.py": "makes the exchange",
     "pullback/core/inplace.py": "reads that of a view just made",
+    "pullback/passes/ends.py": "compares both, to refuse what was computed outside of traced code",
     "pullback/ops/operators.py": "reads that of a result just computed",
     "pullback/custom/function.py": "reads them where no function is traced",
     "pullback/custom/gradient.py": "reads them where no function is traced",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -262,7 +264,86 @@ def flags(t):
     return x.grad + x.detach()
 
 
+def functional_inside_no_grad(t):
+    functional, x = t.autograd.functional, data(t, 3)
+    with t.no_grad():
+        value, g = functional.vjp(lambda x: (x**3).sum(), x)
+        rows = [functional.jacobian(t.sin, x, vectorize=v) for v in (False, True)]
+        square = functional.hessian(lambda x: (x**3).sum(), x)
+        product = functional.hvp(lambda x: (x**3).sum(), x, t.ones(3))[1]
+        kept = functional.jacobian(t.sin, x, create_graph=True)
+    kept.sum().backward()
+    assert not any(v.requires_grad for v in (value, g, square))
+    return value + g + rows[0] + rows[1] + square + product + x.grad
+
+
+def recording_again(t):
+    x = data(t, 3)
+    with t.inference_mode(), t.inference_mode(False):
+        assert not t.is_inference_mode_enabled()
+        y = x * x
+    with t.no_grad(), t.inference_mode(False):
+        z = y * x
+    with t.inference_mode(False), t.no_grad():
+        assert not (x * x).requires_grad
+    z.sum().backward()
+    return x.grad
+
+
+def outputs_that_are_no_tensors(t):
+    class Scaled(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, s):
+            ctx.s = s
+            return s, x * s, "text", x + 1
+
+        @staticmethod
+        def backward(ctx, *gs):
+            assert gs[0] is gs[2] is None
+            return gs[1] * ctx.s + gs[3], None
+
+    x = data(t, 3)
+    s, y, text, z = Scaled.apply(x, 3)
+    assert (s, text) == (3, "text")
+    (y.sin() + 2 * z).sum().backward()
+    return x.grad
+
+
+def defaults_in_setup_context(t):
+    class Power(t.autograd.Function):
+        @staticmethod
+        def forward(x, n=3):
+            return x**n
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, ctx.n = inputs
+            ctx.save_for_backward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * ctx.n * x ** (ctx.n - 1), None
+
+    x = data(t, 3)
+    (Power.apply(x) + Power.apply(x, 2)).sum().backward()
+    return x.grad
+
+
+def gradients_kept_while_a_graph_is_created(t):
+    x = data(t, 3)
+    y = x * x
+    y.sum().backward(retain_graph=True)
+    first = x.grad
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's, of a reference cycle
+        (2 * y).sum().backward(create_graph=True)
+    return first + 10 * x.grad.detach()
+
+
 HABITS = [
+    defaults_in_setup_context, functional_inside_no_grad, gradients_kept_while_a_graph_is_created,
+    outputs_that_are_no_tensors, recording_again,
     accuracy, attention, by_hand, detached_copies, filled_piece_by_piece, flags, hooks_that_clip,
     in_place_layers, kept_gradients, loop_and_stack, losses, masked_gradients, momentum, penalty,
     reversal, running_statistics, saved_output, sizes, straight_through, surrogate, through_numpy,

@@ -1,4 +1,7 @@
-"""`torch.autograd.functional`: Jacobians, Hessians, and their products with vectors."""
+"""`torch.autograd.functional`: Jacobians, Hessians, and their products with vectors.
+
+The functions record what they differentiate, also inside `no_grad`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from ...autograd import gradients
 from ...core.tensor import Tensor as CoreTensor
 from ...core.tensor import wrap
 from ...errors import ArgumentError, DisconnectedError
+from ...recording import enable_grad
 from ...transforms.reverse import bases
 from ...trees import mapped
 from ..errors import as_runtime, guarded_pull
@@ -91,6 +95,7 @@ def batched_gradients(
 
 
 @guarded_pull
+@enable_grad
 def jacobian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, strategy: str = "reverse-mode",
@@ -188,6 +193,7 @@ def _batched_rows(
 
 
 @guarded_pull
+@enable_grad
 def hessian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode",
@@ -238,6 +244,7 @@ def _one_entry(out: Any, subject: str) -> Any:
 
 
 @guarded_pull
+@enable_grad
 def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
     strict: bool = False,
@@ -255,6 +262,7 @@ def vjp(
 
 
 @guarded_pull
+@enable_grad
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
     strict: bool = False,
@@ -272,6 +280,7 @@ def jvp(
 
 
 @guarded_pull
+@enable_grad
 def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
     strict: bool = False,
@@ -293,6 +302,7 @@ def hvp(
 
 
 @guarded_pull
+@enable_grad
 def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
     strict: bool = False,

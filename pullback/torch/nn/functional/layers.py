@@ -77,7 +77,9 @@ def _dropped(input: Any, p: float, training: bool, inplace: bool, d: int) -> Any
         return input
     axes = min(d, len(input.shape) - 1)
     scale = 0.0 if p == 1 else 1 / (1 - p)
-    return placed(lambda x: x * (_channels(x, p, axes) * scale).astype(x.dtype), input, inplace)
+    return placed(
+        lambda x: x * ops.astype(_channels(x, p, axes) * scale, x.dtype), input, inplace
+    )
 
 
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -108,7 +110,7 @@ def _alpha(input: Any, p: float, training: bool, inplace: bool, axes: int) -> An
 
     def dropped(x: Any) -> Any:
         kept = _channels(x, p, axes)
-        return x * (kept * a).astype(x.dtype) + ((1 - kept) * (a * _LOW) - a * _LOW * p)
+        return x * ops.astype(kept * a, x.dtype) + ((1 - kept) * (a * _LOW) - a * _LOW * p)
 
     return placed(dropped, input, inplace)
 
