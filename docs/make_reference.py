@@ -41,7 +41,7 @@ FRONT = (
     )),
     Page("transformations", "Transformations, traced functions, solvers", "pullback", (
         ("Transformations", "transforms"), ("Traced functions", "graphs.function"),
-        ("Solvers", "solvers"),
+        ("Control flow", "graphs.flow"), ("Solvers", "solvers"),
     )),
     Page("writing", "Writing gradients", "pullback", (
         ("Custom gradients", "custom.gradient custom.function custom.vjp custom.jvp"),

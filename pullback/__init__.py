@@ -97,6 +97,11 @@ if TYPE_CHECKING:  # rooms and tools, which `from pullback import *` leaves out
     from . import torch as torch
     from .graphs import TensorSpec as TensorSpec
     from .graphs import function as function
+    from .graphs.flow import cond as cond
+    from .graphs.flow import fori_loop as fori_loop
+    from .graphs.flow import map as map
+    from .graphs.flow import scan as scan
+    from .graphs.flow import while_loop as while_loop
     from .solvers import fixed_point as fixed_point
     from .solvers import linear_solve as linear_solve
     from .solvers import odeint as odeint

@@ -124,6 +124,8 @@ APART = _by_name("pullback", {
         "fft graphs linalg nn optim random solvers special tf torch",
     "graphs":
         "TensorSpec function",
+    "graphs.flow":
+        "cond fori_loop map scan while_loop",
     "solvers":
         "fixed_point linear_solve odeint root",
     "tools.check":

@@ -39,7 +39,8 @@ class Adapter(Protocol):
     # NumPy; `finished(name, cls, kernel)`, a kernel with conversions before and after;
     # `enter(array)`, which converts an operand; `add`,
     # `lock(array)`, the arrays whose `flags.writeable` protects its memory from writes;
-    # `scale`, `move`, `may_replace`, `refuse_outer`, `stopped`, `barrier`, see the tables below;
+    # `scale`, `move`, `may_replace`, `refuse_outer`, `stopped`, `barrier`, `compiler_of`: see the
+    # tables below;
     # `exported(array)`, what DLPack hands out, if consumers cannot read every array;
     # `unpooled()`, if tracemalloc sees its allocations: frees idle memory; and
     # `refusals`, further exceptions that it raises for invalid arguments.
@@ -149,10 +150,13 @@ stoppers: dict[type, Callable[[Any], Any]] = {}
 """array type -> the array as a constant for its library's own engine, if that differentiates it."""
 barriers: dict[type, Callable[[tuple[Any, ...]], tuple[Any, ...]]] = {}
 """array type -> the same arrays, from which a compiler computes again what it has already."""
+compilers: dict[type, Callable[[Any], Any]] = {}
+"""array type -> the control flow of the compiler that an array is traced for, or None; see
+`jax_/flow.py`."""
 _TABLES: dict[str, dict[type, Any]] = {
     "read": readers, "enter": entrances, "add": adders, "add_in": inserters, "scale": scalers,
     "move": movers, "may_replace": keepers, "refuse_outer": outer, "barrier": barriers,
-    "stopped": stoppers,
+    "stopped": stoppers, "compiler_of": compilers,
 }
 """Optional attribute of an adapter -> the table to look it up by type."""
 
@@ -209,6 +213,23 @@ def apart(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """
     barrier = next((b for a in arrays if (b := barriers.get(a.__class__)) is not None), None)
     return arrays if barrier is None else barrier(arrays)
+
+
+def compiler_of(*values: Any) -> Any:
+    """The control flow of the compiler that one of some arrays is traced for; None for numbers.
+
+    >>> compiler_of(numpy.ones(2)) is None
+    True
+    """
+    if not compilers:
+        return None
+    for value in values:
+        while value.__class__ is batched.Batched:
+            value = value.value
+        asked = compilers.get(value.__class__)
+        if asked is not None and (found := asked(value)) is not None:
+            return found
+    return None
 
 
 def cache_context() -> Any:

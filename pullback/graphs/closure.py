@@ -86,7 +86,9 @@ class Closure:
         body, kind = self.body, _kind(data)
         with body.name_scope(None), body.control_dependencies(None):
             (symbol,) = body.append(CLOSED, (), {}, [(tuple(data.shape), data.dtype)], kind)
-        leaf = body.tensor(symbol)._node
+        leaf: Any = body.tensor(symbol)._node
+        if leaf is not None:  # it was there before the branch, or the pb.grad, that met it first
+            leaf.seq = leaf.born = body.start
         history = tensor._history
         if leaf is not None and isinstance(history, Leaf):
             leaf.trainable, leaf.grad = history.trainable, history.grad

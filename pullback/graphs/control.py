@@ -20,6 +20,8 @@ from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, ArgumentTypeError, BatchedValueError, DtypeError, ShapeError
 from ..kinds import symbols as _symbols
 from ..trees import flatten, mapped
+from .compiled_flow import choose, compiler_for
+from .hidden_axes import hidden, merged, shown, sizes_of
 from .operation import Kind, Operation
 from .region_io import (
     HANDLE,
@@ -286,14 +288,37 @@ class Choice(Kind, CustomOp):
 
     def _run(self, store: Any, value: Any, values: Sequence[Any], keep: bool) -> Any:
         kept: list[Any] = [None] * len(self.regions)
+        flow = compiler_for([value])
         if value.__class__ is Batched:
             outs = self._everywhere(store, value, values, keep, kept)
+        elif flow is not None:
+            outs = self._compiled(flow, store, value, values, keep, kept)
         else:
             which = self.select(value)
             outs = self._region(which, store, values, keep, kept)
         if self.kept:
             outs.append(tuple(kept))
         return outs[0] if len(outs) == 1 else tuple(outs)
+
+    def _compiled(
+        self, flow: Any, store: Any, value: Any, values: Sequence[Any], keep: bool, kept: list[Any]
+    ) -> list[Any]:
+        """The outputs of one region, chosen by what a compiler knows later only.
+
+        What the regions keep are further outputs, zeros of a region that did not run.
+        """
+        regions = range(len(self.regions))
+        branches: list[Any] = []
+        for i in regions:
+            def branch(i: int = i) -> tuple[list[Any], list[Any]]:
+                own: list[Any] = [()] * len(regions)
+                outs = self._region(i, store, values, keep, own)
+                return outs, list(own[i])
+
+            branches.append(branch)
+        outs, found = choose(flow, self.name, self.regions, self.select, value, branches)
+        kept[:] = found if keep else kept
+        return outs
 
     def _region(
         self, which: int, store: Any, values: Sequence[Any], keep: bool, kept: list[Any]
@@ -370,20 +395,25 @@ class Choice(Kind, CustomOp):
         found: list[Any] = [None] * len(spaces)
         if not there:
             return found
+        # In a vmap that is built into the graph, they have hidden axes.
+        sizes = {i: merged(*[sizes_of(row[i]) for row in rows if row[i] is not None])
+                 for i in there}
+        longer = {i: ((*sizes[i].values(), *spaces[i][0]) if sizes[i] else spaces[i][0],
+                      spaces[i][1]) for i in there}
         outs = []
         for inner, row in zip(made, rows, strict=True):
             with inner.building():
                 outs.append([
-                    inside(inner, zeros(spaces[i], value, cls) if row[i] is None else
-                           seen(row[i], cls)) for i in there
+                    inside(inner, zeros(longer[i], value, cls) if row[i] is None else
+                           shown(seen(row[i], cls), sizes[i])) for i in there
                 ])
             inner.finish()
         choice = Choice(f"{self.name}_{suffix}", made, outs, self.select)
         _, tensors = choice.append(
-            graph, graph.own(value), [spaces[i] for i in there], cls
+            graph, graph.own(value), [longer[i] for i in there], cls
         )
         for i, tensor in zip(there, tensors, strict=True):
-            found[i] = tensor
+            found[i] = hidden(tensor, sizes[i])
         return found
 
 

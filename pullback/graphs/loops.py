@@ -10,23 +10,21 @@ kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..arrays.batched import Batched
 from ..arrays.symbol import Symbol
 from ..core.cotangent import accumulate
 from ..core.custom_op import CustomOp, custom_node
 from ..core.multi_output import end_of
 from ..core.node import Node
 from ..core.tensor import raw, wrap
-from ..errors import BatchedValueError, ShapeError
 from ..kinds import symbols as _symbols
+from .hidden_axes import Hidden, Sizes, hidden, settled, shown, sizes_of
+from .loop_run import Run
 from .operation import Kind
 from .plan import needed
 from .region_io import appended, followed_by, inside, seen, zeros
 from .regions import Region
-from .tensor_list import Rows
 
 
 class Loop(Kind, CustomOp):
@@ -39,15 +37,18 @@ class Loop(Kind, CustomOp):
     condition  a region that says from what is carried whether there is another turn; without one
                there is a turn for each entry of the rows
     backwards  from the last entry to the first
+    leaves     where the derivatives of the first values end that are carried, if elsewhere
+    unroll     turns that a compiler writes out, as `pullback.scan` has it
     """
 
     stored = unsteady = True
+    unroll: Any = 1
 
     def __init__(
         self, name: str, region: Region, carried: Sequence[tuple[Any, Any]],
         rows: Sequence[tuple[Any, Any]] = (), made: Sequence[Any] = (), *,
         condition: tuple[Region, Symbol] | None = None, backwards: bool = False,
-        limited: bool = False,
+        limited: bool = False, leaves: Sequence[Node | None] = (),
     ) -> None:
         super().__init__(name)
         self.region, self.condition, self.backwards = region, condition, backwards
@@ -66,8 +67,8 @@ class Loop(Kind, CustomOp):
         self._used = self._rows_used()
         region.arguments = [*self.starts, *[self.rows[i][0] for i in self._used]]
         region.feeds = region.inputs()
-        starts = [None if a.face is None else a.face._node for a in self.starts]
-        self.leaves = [*starts, *[end for _, end in self.rows]]
+        starts = [None if a.face is None else a.face._node for a in self.starts[len(leaves) :]]
+        self.leaves = [*leaves, *starts, *[end for _, end in self.rows]]
         known = {n for n in self.leaves if n is not None}
         self.ends = [
             n for n in region.ends(t._node for t in (*self.outs, *self.made)) if n not in known
@@ -110,12 +111,12 @@ class Loop(Kind, CustomOp):
     def serving(self, used: Sequence[bool]) -> Callable[..., Any]:
         """The kernel that makes only the rows that are used."""
         asked = [i for i in range(self.count, len(used)) if used[i]]
-        return _Run(self, len(used), asked)
+        return Run(self, len(used), asked)
 
     def kernel(self, store: Any, *values: Any) -> Any:
         """Everything it can hand out."""
         total = self.count + len(self.made) + len(self.kept)
-        return _Run(self, total, range(self.count, total))(store, *values)
+        return Run(self, total, range(self.count, total))(store, *values)
 
     # Derivatives ----------------------------------------------------------------------------
 
@@ -133,100 +134,6 @@ class Loop(Kind, CustomOp):
         return [t if t is None or record else raw(t) for t in found]
 
 
-class _Run:
-    """A loop, run: the kernel for the outputs that are asked for."""
-
-    def __init__(self, loop: Loop, total: int, asked: Sequence[int]) -> None:
-        self.loop, self.total = loop, total
-        own = loop.count + len(loop.made)
-        starts = len(loop.starts)
-        self.before = [i - own for i in asked if own <= i < own + starts]
-        after = [i for i in asked if not own <= i < own + starts]
-        self.places = [*[own + i for i in self.before], *after]
-        symbols = [*loop._symbols, *loop.kept]
-        self.program = loop.region.program(
-            [*loop._symbols[: loop.count], *[symbols[i] for i in after]]
-        )
-        self.condition = None
-        if loop.condition is not None:
-            region, answer = loop.condition
-            self.condition = region.program([answer])
-
-    def __call__(self, store: Any, *values: Any) -> Any:
-        loop = self.loop
-        n, m = loop.count, len(loop._used)
-        carried = list(values[:n])
-        given = values[n : n + m]
-        rows = [r.items for r in given]
-        rest = list(values[n + m :])
-        limit = int(rest.pop(0)) if loop.limited else None
-        split = len(loop.region.takes)
-        taken, asked = rest[:split], rest[split:]
-        samples = [r.sample for r in given]
-        del values, rest, given
-        kept: list[list[Any]] = [[] for _ in self.places]
-        turn = None
-        for turn in self._turns(rows, limit):
-            if self.condition is not None and not self._more(carried, asked, store):
-                break
-            for items, i in zip(kept, self.before, strict=False):
-                items.append(carried[i])
-            entries = [items[turn] for items in rows]
-            found = self.program([*carried, *entries, *taken], store)
-            carried = found[:n]
-            for items, value in zip(kept[len(self.before) :], found[n:], strict=False):
-                items.append(value)
-        if turn is None and self.places and rows:
-            return self._answer(carried, kept, self._samples(carried, samples, taken, store))
-        return self._answer(carried, kept, [None] * len(kept))
-
-    def _samples(
-        self, carried: Sequence[Any], samples: Sequence[Any], taken: Sequence[Any], store: Any
-    ) -> list[Any]:
-        """The shapes of the rows' entries, by one trial turn, if that has no effects.
-        """
-        loop = self.loop
-        found: list[Any] = [None] * (len(self.places) - len(self.before))
-        if not (loop.effect or loop.stateful or any(s is None for s in samples)):
-            with suppress(Exception):
-                found = self.program([*carried, *samples, *taken], store)[loop.count :]
-        return [*[carried[i] for i in self.before], *found]
-
-    def _turns(self, rows: Sequence[Sequence[Any]], limit: int | None) -> Any:
-        if self.condition is not None:
-            return _endless() if limit is None else range(limit)
-        counts = {len(items) for items in rows}
-        if len(counts) > 1:
-            raise ShapeError(f"`{self.loop.name}`", "tensors of one length along axis 0",
-                             " and ".join(map(str, sorted(counts))))
-        (count,) = counts
-        return range(count - 1, -1, -1) if self.loop.backwards else range(count)
-
-    def _more(self, carried: Sequence[Any], asked: Sequence[Any], store: Any) -> bool:
-        assert self.condition is not None
-        answer = self.condition([*carried, *asked], store)[0]
-        if answer.__class__ is Batched:
-            raise BatchedValueError(
-                f"condition of `{self.loop.name}` inside vmap", "one answer for all examples",
-                "another for each", "let it ask whether any example goes on, with a mask carried "
-                "along, and pullback.where in the body",
-            )
-        return bool(answer)
-
-    def _answer(
-        self, carried: Sequence[Any], kept: list[list[Any]], samples: Sequence[Any]
-    ) -> Any:
-        answers: list[Any] = [*carried, *[None] * (self.total - self.loop.count)]
-        for place, items, sample in zip(self.places, kept, samples, strict=True):
-            answers[place] = Rows(items[::-1] if self.loop.backwards else items, sample)
-        return answers[0] if len(answers) == 1 else tuple(answers)
-
-
-def _endless() -> Any:
-    while True:
-        yield 0
-
-
 # Derivatives --------------------------------------------------------------------------------------
 
 
@@ -235,11 +142,14 @@ class _Turn:
 
     rows    for each row: the argument, and the node at which its derivative ends
     given   the rows themselves, tensors of the graph around
+    along   what the loop carries is carried again, by the loop's own condition, not read from rows
     """
 
-    def __init__(self, loop: Loop, node: Any, cls: type) -> None:
+    def __init__(self, loop: Loop, node: Any, cls: type, along: bool = False) -> None:
         self.loop, self.node, self.cls = loop, node, cls
         given, operation = node.saved
+        self.along = along
+        self.primals: list[Any] = []
         self.graph = _symbols.current_graph() or operation.graph
         self.like = operation.symbols[0]
         self.region = Region(self.graph, (loop.region, *loop.region.ghosts), cls)
@@ -254,6 +164,10 @@ class _Turn:
         ]
         with self.region.building():
             for i, (symbol, row) in enumerate(zip(loop.kept, kept, strict=True)):
+                if along and i < loop.count:
+                    self.primals.append(self.argument(symbol))
+                    self.region.known[symbol] = raw(self.primals[i])
+                    continue
                 self._known(symbol, loop.leaves[i] if i < loop.count else None, row)
             for j, (symbol, end) in enumerate(loop.rows):
                 self._known(symbol, end, wrap(cls, given[j], node.parents[loop.count + j]))
@@ -268,28 +182,60 @@ class _Turn:
         self.given.append(row)
         return made
 
-    def argument(self, like: Any) -> Any:
-        """An argument that looks like another symbol or node."""
+    def argument(self, like: Any, sizes: Sizes | None = None) -> Any:
+        """An argument that looks like another symbol or node, with hidden axes in front."""
         kind = getattr(like, "kind", None) or self.like.kind
-        return self.region.argument(like.shape, like.dtype, kind)
+        return self.region.argument(*_longer(like, sizes or {}), kind)
 
-    def carry(self, argument: Any, value: Any, like: Any) -> None:
-        """Carry a value on, or zeros where there is none."""
+    def carry(self, argument: Any, value: Any, space: tuple[Any, Any]) -> None:
+        """Carry a value on, or zeros of a space where there is none."""
         if value is None:
-            value = zeros(_space(like), self.like, self.cls)
+            value = zeros(space, self.like, self.cls)
         self.carried.append((argument, inside(self.region, seen(value, self.cls))))
+
+    def carry_primals(self) -> None:
+        """Carry on what the loop itself carries."""
+        for argument, out in zip(self.primals, self.loop.outs, strict=False):
+            self.carried.append((argument, inside(self.region, out)))
+
+    def _condition(self) -> tuple[Region, Symbol] | None:
+        """The loop's condition, of what is carried here."""
+        if not self.along:
+            return None
+        assert self.loop.condition is not None
+        ghost, answer = self.loop.condition
+        region = Region(self.graph, (ghost, *ghost.ghosts), self.cls)
+        with region.building():
+            own = [region.argument(raw(a).shape, raw(a).dtype, raw(a).kind)
+                   for a, _ in self.carried]
+            for symbol, argument in zip(ghost.arguments, own, strict=False):
+                region.known[symbol] = raw(argument)
+            found = region.own(answer)
+        region.finish()
+        return region, found
 
     def append(
         self, suffix: str, starts: Sequence[Any], spaces: Sequence[Any], backwards: bool
     ) -> tuple[list[Any], list[Any]]:
         """The loop of such turns, appended; what it starts with may be a space, for zeros in it."""
         self.region.finish()
+        limited = self.along and self.loop.limited
         loop = Loop(
             f"{self.loop.name}_{suffix}", self.region, self.carried, self.rows, self.made,
-            backwards=backwards,
+            condition=self._condition(), backwards=backwards, limited=limited,
+            leaves=self.loop.leaves[: len(self.primals)],
         )
+        loop.unroll = self.loop.unroll
         first = [zeros(s, self.like, self.cls) if s.__class__ is tuple else s for s in starts]
-        return loop.append(self.graph, first, self.given, spaces, self.cls)
+        n, limit = len(self.primals), None
+        if self.along:
+            args = self.node.saved[1].args
+            first[:0] = [wrap(self.cls, a, p)
+                         for a, p in zip(args[:n], self.node.parents, strict=False)]
+            spaces = [*self.node.spaces[:n], *spaces]
+            limit = args[n + len(self.loop._used)] if limited else None
+        carried, made = loop.append(self.graph, first, self.given, spaces, self.cls, limit)
+        return carried[n:], made
 
 
 def _space(like: Any) -> tuple[Any, Any]:
@@ -300,47 +246,86 @@ def pulled(
     loop: Loop, node: Any, gs: Sequence[Any], needed: set[Node] | None, cls: type
 ) -> list[tuple[Node, Any]]:
     """The cotangents of a loop's parents, from those of its outputs (None where there is none)."""
+    graph = _symbols.current_graph() or node.saved[1].graph
+    axes = Hidden(loop.count)
+    axes.noted(gs[: loop.count])
+    return settled(graph, lambda: _pulled(loop, node, gs, needed, cls, axes))
+
+
+def _pulled(
+    loop: Loop, node: Any, gs: Sequence[Any], needed: set[Node] | None, cls: type, axes: Hidden
+) -> list[tuple[Node, Any]]:
+    """The same, where cotangents have hidden axes in a `vmap` that is built into the graph."""
     turn = _Turn(loop, node, cls)
     parents, count, own = node.parents, loop.count, loop.count + len(loop.made)
     followed = [i for i in range(count) if loop.leaves[i] is not None]
     ends = [e for e in loop.ends if needed is None or e in needed]
+    rows = [j for j, p in enumerate(parents[count : count + len(loop.rows)])
+            if p is not None and (needed is None or p in needed)]
     answers: list[int] = []
     with turn.region.building():
-        arriving = [turn.argument(raw(loop.outs[i])) for i in followed]
-        pairs = [(loop.outs[i]._node, g) for i, g in zip(followed, arriving, strict=True)]
+        arriving = [turn.argument(raw(loop.outs[i]), axes.sizes[i]) for i in followed]
+        inner = [hidden(g, axes.sizes[i]) for i, g in zip(followed, arriving, strict=True)]
+        pairs = [(loop.outs[i]._node, g) for i, g in zip(followed, inner, strict=True)]
         tensors = [*loop.made, *loop.starts]
         for i in range(count, min(own + count, len(gs))):
             if gs[i] is not None:
-                inner = loop.made[i - count]._node if i < own else loop.leaves[i - own]
-                pairs.append((inner, turn.row(raw(tensors[i - count]), gs[i])))
-        wanted = [n for n in (*loop.leaves, *ends) if n is not None]
+                target = loop.made[i - count]._node if i < own else loop.leaves[i - own]
+                pairs.append((target, turn.row(raw(tensors[i - count]), gs[i])))
+        wanted = [*[loop.leaves[i] for i in followed], *[loop.rows[j][1] for j in rows], *ends]
         found = loop.region.pulled(pairs, wanted, cls)
+        axes.checked([seen(found.get(n), cls) for n in loop.leaves[:count]])
         for i, g in zip(followed, arriving, strict=True):
-            turn.carry(g, found.get(loop.leaves[i]), loop.starts[i])
+            value, sizes = found.get(loop.leaves[i]), axes.sizes[i]
+            if value is not None:
+                value = shown(seen(value, cls), sizes)
+            turn.carry(g, value, _longer(loop.starts[i], sizes))
         ends = [e for e in ends if e in found]
-        for e in ends:
-            total = turn.argument(e)
-            turn.carry(total, total + seen(found[e], cls), e)
-        for j, (_, end) in enumerate(loop.rows):
-            if end in found and parents[count + j] is not None:
+        totals = [sizes_of(found[e]) for e in ends]
+        for e, sizes in zip(ends, totals, strict=True):
+            total = turn.argument(e, sizes)
+            turn.carry(total, total + shown(seen(found[e], cls), sizes), _longer(e, sizes))
+        for j in rows:
+            end = loop.rows[j][1]
+            if end in found:
                 turn.made.append(inside(turn.region, seen(found[end], cls)))
                 answers.append(count + j)
-    spaces = [_space(parents[i] or raw(loop.outs[i])) for i in followed]
-    first = [node.spaces[i] if gs[i] is None else gs[i] for i in followed]
+    spaces = [_longer(parents[i] or raw(loop.outs[i]), axes.sizes[i]) for i in followed]
+    first = [_longer(_Like(*node.spaces[i]), axes.sizes[i]) if gs[i] is None
+             else shown(gs[i], axes.sizes[i]) for i in followed]
+    started = [_longer(e, sizes) for e, sizes in zip(ends, totals, strict=True)]
     carried, made = turn.append(
-        "pullback", [*first, *map(_space, ends)],
-        [*spaces, *map(_space, ends), *[_space(parents[j]) for j in answers]],
-        not loop.backwards,
+        "pullback", [*first, *started],
+        [*spaces, *started, *[_space(parents[j]) for j in answers]], not loop.backwards,
     )
+    widths = [*[axes.sizes[i] for i in followed], *totals]
+    carried = [hidden(r, s) for r, s in zip(carried, widths, strict=True)]
     results = [(parents[i], r) for i, r in zip(followed, carried, strict=False)]
     results += list(zip(ends, carried[len(followed) :], strict=True))
     results += [(parents[i], r) for i, r in zip(answers, made, strict=True)]
     return [(p, r) for p, r in results if p is not None and (needed is None or p in needed)]
 
 
+class _Like(NamedTuple):
+    """What has a shape and a dtype."""
+
+    shape: Any
+    dtype: Any
+
+
+def _longer(like: Any, sizes: Sizes) -> tuple[Any, Any]:
+    """The space of something with hidden axes in front."""
+    return ((*sizes.values(), *like.shape) if sizes else like.shape), like.dtype
+
+
 def pushed(loop: Loop, node: Any, tangents: Sequence[Any], cls: type) -> list[Any]:
-    """The tangents of a loop's outputs, from those of its parents (None where there is none)."""
-    turn = _Turn(loop, node, cls)
+    """The tangents of a loop's outputs, from those of its parents (None where there is none).
+
+    They go along rows of what was carried. A loop with a condition carries that beside them, so
+    that it keeps nothing: it needs to know the number of turns no more than the loop itself.
+    """
+    along = loop.condition is not None and not loop.region.saved
+    turn = _Turn(loop, node, cls, along)
     count, width = loop.count, loop.count + len(loop.rows)
     followed = [i for i in range(count) if loop.leaves[i] is not None]
     places: list[int] = []
@@ -353,8 +338,9 @@ def pushed(loop: Loop, node: Any, tangents: Sequence[Any], cls: type) -> list[An
         given |= {e: t for e, t in zip(loop.ends, tangents[width:], strict=True) if t is not None}
         targets = [t._node for t in (*loop.outs, *loop.made)]
         found = loop.region.pushed(given, targets, cls)
+        turn.carry_primals()
         for i, t in zip(followed, arriving, strict=True):
-            turn.carry(t, found.get(targets[i]), raw(loop.outs[i]))
+            turn.carry(t, found.get(targets[i]), _space(raw(loop.outs[i])))
         for j, target in enumerate(targets[count:]):
             if target in found:
                 turn.made.append(inside(turn.region, seen(found[target], cls)))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..arrays import adapters
+from ..arrays import adapters, compiler_of
 from ..arrays.batched import Batched
 from ..core.cotangent import accumulate
 from ..core.custom_op import CustomOp, custom_node
 from ..core.node import Node
 from ..core.op import OPS
 from ..core.tensor import raw
-from ..errors import ShapeError
+from ..errors import NotDifferentiableError, ShapeError
 from ..kinds import symbols as _symbols
 from .deferred_rules import shape_of
 from .operation import Kind
@@ -23,12 +23,13 @@ class Rows:
     """Arrays in the order of a loop's turns.
 
     sample  where there are none: an array that looks as each of them would, if that is known
+    active  where a turn concerns some examples of a `vmap` only: for each turn, which ones
     """
 
-    __slots__ = ("__weakref__", "items", "sample")
+    __slots__ = ("__weakref__", "active", "items", "sample")
 
-    def __init__(self, items: Sequence[Any], sample: Any = None) -> None:
-        self.items, self.sample = items, sample
+    def __init__(self, items: Sequence[Any], sample: Any = None, active: Any = None) -> None:
+        self.items, self.sample, self.active = items, sample, active
 
     def __len__(self) -> int:
         return len(self.items)
@@ -58,14 +59,57 @@ class _Adapter:
     adopt = plain
 
 
-def _sum(some: Rows, others: Rows) -> Rows:
+class Stacked:
+    """Rows as one array, of a loop that is compiled.
+
+    whole   the array; the turns are its first axis that is not hidden
+    active  which turns were taken, for each example, where a loop ends by a condition; or None
+    same    where `whole` is the entry of all turns: their number; else 0
+    """
+
+    __slots__ = ("__weakref__", "active", "same", "whole")
+
+    def __init__(self, whole: Any, active: Any = None, same: int = 0) -> None:
+        self.whole, self.active, self.same = whole, active, same
+
+    def __repr__(self) -> str:
+        return f"<rows {self.whole!r}>"
+
+
+class Lost:
+    """Rows of a compiled loop that has an unknown number of turns: none can be kept."""
+
+    __slots__ = ("__weakref__", "compiler", "name")
+
+    def __init__(self, name: str, compiler: str) -> None:
+        self.name, self.compiler = name, compiler
+
+    def error(self) -> NotDifferentiableError:
+        """The error of a derivative that needs them."""
+        return NotDifferentiableError(
+            f"reverse mode through `{self.name}` compiled by {self.compiler}",
+            "a number of turns, or a bound on it, that is known when it is compiled, because each "
+            "turn keeps what it began with",
+            "a loop that ends by a condition",
+            "pass max_steps=, use scan, or use fori_loop with Python integers as bounds; "
+            "or use forward mode (jvp, jacfwd)",
+        )
+
+
+def _sum(some: Any, others: Any) -> Any:
     add = OPS["add"]
+    for rows in (some, others):
+        if rows.__class__ is Lost:
+            raise rows.error()
+    if some.__class__ is Stacked:
+        return Stacked(add(some.whole, others.whole), some.active)
     return Rows(
-        [add(a, b) for a, b in zip(some.items, others.items, strict=True)], some.sample
+        [add(a, b) for a, b in zip(some.items, others.items, strict=True)], some.sample,
+        some.active,
     )
 
 
-adapters[Rows] = _Adapter()
+adapters[Rows] = adapters[Stacked] = adapters[Lost] = _Adapter()
 
 
 class _Linear(Kind, CustomOp):
@@ -104,9 +148,11 @@ class _Linear(Kind, CustomOp):
         return [t if record else raw(t)]
 
 
-def _unstack(x: Any, shape: Any, space: Any) -> Rows:
+def _unstack(x: Any, shape: Any, space: Any) -> Rows | Stacked:
     if not x.shape:
         raise ShapeError("a tensor to be mapped", "one axis or more", "shape ()")
+    if compiler_of(x) is not None:
+        return Stacked(x)
     if not x.shape[0]:
         kind, dtype = space
         return Rows([], adapters[kind].zeros(tuple(x.shape[1:]), dtype))
@@ -114,7 +160,11 @@ def _unstack(x: Any, shape: Any, space: Any) -> Rows:
     return Rows([read(x, i) for i in range(x.shape[0])])
 
 
-def _stack(rows: Rows, shape: Any, space: Any) -> Any:
+def _stack(rows: Any, shape: Any, space: Any) -> Any:
+    if rows.__class__ is Lost:
+        raise rows.error()
+    if rows.__class__ is Stacked:
+        return rows.whole
     if rows.items:
         return OPS["stack"](list(rows.items), axis=0)
     kind, dtype = space

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..arrays.symbol import OpenShape
+from ..core.op import OPS
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from ..kinds import symbols as _symbols
-from ..trees import flatten
+from ..trees import flatten, leaves
+from .hidden_axes import going
 from .loops import Loop
 from .region_io import as_tensor, inside, plain, same_nesting, structure
 from .regions import Region
@@ -71,10 +73,19 @@ def _eagerly(
     """The Python loop."""
     wanted, limit = structure(tuple(variables)), None if maximum is None else int(maximum)
     turns = 0
-    while (limit is None or turns < limit) and bool(cond(*variables)):
-        variables = _listed(body(*variables), len(variables))
-        same_nesting(wanted, tuple(variables), name)
-        turns += 1
+    active: Any = None
+    while limit is None or turns < limit:
+        active = going(cond(*variables), active)
+        if active is False:
+            break
+        found = _listed(body(*variables), len(variables))
+        same_nesting(wanted, tuple(found), name)
+        if active is not True:  # in a vmap, examples that have ended keep their values
+            old, where = leaves(variables), OPS["where"]
+            flat, rebuild = flatten(found)
+            found = rebuild([v if v is None else where(active, v, o)
+                             for v, o in zip(flat, old, strict=True)])
+        variables, turns = found, turns + 1
     return variables
 
 

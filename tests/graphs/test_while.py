@@ -15,7 +15,6 @@ import pullback as pb
 from pullback.errors import (
     ArgumentError,
     ArgumentTypeError,
-    BatchedValueError,
     DtypeError,
     ShapeError,
 )
@@ -255,9 +254,9 @@ def test_what_turns_were_is_kept_for_the_pullback_only() -> None:
     made: list[Any] = []
     before = Rows.__init__
 
-    def counted(self: Any, items: Any, sample: Any = None) -> None:
+    def counted(self: Any, items: Any, *rest: Any) -> None:
         made.append((len(items), weakref.ref(self)))
-        before(self, items, sample)
+        before(self, items, *rest)
 
     with Graph().as_default() as graph:
         x, w = placeholder(np.float64, [3]), placeholder(np.float64, [3])
@@ -330,12 +329,21 @@ def test_inside_vmap() -> None:
     wanted = [pb.grad(lambda x: pb.sum(f(x) * x))(pb.tensor(x)).numpy() for x in xs]
     np.testing.assert_allclose(found.numpy(), wanted)
 
-    @pb.function
-    def g(x: Any) -> Any:
-        return while_loop(lambda y: pb.sum(y) < 9, lambda y: y + 1.0, x)
 
-    with pytest.raises(BatchedValueError, match="one answer for all examples"):
-        pb.vmap(g)(xs)
+
+def test_inside_vmap_each_example_has_its_own_number_of_turns() -> None:
+    def f(x: Any) -> Any:
+        return while_loop(lambda y: pb.sum(y * y) < 90, lambda y: y * 1.5 + pb.sin(x), x)
+
+    def derivatives(g: Any) -> Any:
+        first = pb.grad(lambda x: pb.sum(g(x) ** 2))
+        return (g, first, lambda x: pb.jvp(g, (x,), (x * x,))[1],
+                pb.grad(lambda x: pb.sum(first(x) * x)))
+
+    xs = RNG.normal(size=(5, 3)) * np.array([[0.1], [1.0], [3.0], [9.0], [2.0]])
+    for derived in (*derivatives(f), *derivatives(pb.function(f))):
+        wanted = [derived(pb.tensor(x)).numpy() for x in xs]
+        np.testing.assert_allclose(pb.vmap(derived)(xs).numpy(), wanted, rtol=1e-10)
 
 
 def test_unknown_lengths_that_no_turn_changes_stay_those_they_were() -> None:

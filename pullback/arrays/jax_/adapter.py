@@ -21,7 +21,7 @@ from jax import lax
 from jax import numpy as jnp
 
 from ..widening import WIDE, widened_kernel
-from . import engine, nn, special
+from . import engine, flow, nn, special
 
 _NARROW = (numpy.dtype("float16"), numpy.dtype(jnp.bfloat16))
 
@@ -134,6 +134,7 @@ class JAX:
     refuse_outer = staticmethod(engine.refuse)
     stopped = staticmethod(engine.stopped)
     barrier = staticmethod(engine.barrier)
+    compiler_of = staticmethod(flow.compiler_of)
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
         """The kernels that `jax.numpy` lacks, or None."""
