@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from math import log, pi
+from math import pi
 from typing import Any
 
 import numpy
 
 from ..arrays import SCALARS
+from ..composed.calculus import slopes, strips
+from ..composed.elementwise import fmod, logaddexp2, nan_to_num
 from ..core.cotangent import is_complex
 from ..core.tensor import raw
 from ..errors import ArgumentError, ShapeError
@@ -20,12 +22,6 @@ def _float_power(x1: Any, x2: Any) -> Any:
     x1, x2 = array(x1), array(x2)
     dtype = pb.complex128 if is_complex(x1) or is_complex(x2) else pb.float64
     return pb.pow(cast(x1, dtype), cast(x2, dtype))
-
-
-def _fmod(x1: Any, x2: Any) -> Any:
-    """The remainder with the sign of x1; its derivatives are 1 and -trunc(x1 / x2)."""
-    x2 = pb.abs(x2)
-    return pb.where(x1 < 0, -pb.remainder(-x1, x2), pb.remainder(x1, x2))
 
 
 def _divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
@@ -55,10 +51,6 @@ def _fmin(x1: Any, x2: Any) -> Any:
     return pb.where(pb.isnan(x1), x2, pb.where(pb.isnan(x2), x1, smaller))
 
 
-def _logaddexp2(x1: Any, x2: Any) -> Any:
-    return pb.logaddexp(x1 * log(2), x2 * log(2)) / log(2)
-
-
 def _ldexp(x1: Any, x2: Any) -> Any:
     """x1 · 2**x2, as two factors, because 2**x2 alone may overflow or underflow."""
     x1, x2 = array(x1), array(x2)
@@ -85,8 +77,8 @@ def _vecmat(x1: Any, x2: Any) -> Any:
 
 COMPOSED = {
     "deg2rad": _radians, "degrees": _degrees, "divmod": _divmod, "float_power": _float_power,
-    "fmax": _fmax, "fmin": _fmin, "fmod": _fmod, "heaviside": _heaviside, "ldexp": _ldexp,
-    "logaddexp2": _logaddexp2, "matvec": _matvec, "modf": _modf, "rad2deg": _degrees,
+    "fmax": _fmax, "fmin": _fmin, "fmod": fmod, "heaviside": _heaviside, "ldexp": _ldexp,
+    "logaddexp2": logaddexp2, "matvec": _matvec, "modf": _modf, "rad2deg": _degrees,
     "radians": _radians, "vecmat": _vecmat,
 }
 """ufunc -> its composition of operations, if it is not an operation itself."""
@@ -168,15 +160,7 @@ def nan_to_num_of(
     """x with NaN and infinities replaced by numbers, where the derivative is 0."""
     if not copy or is_complex(x):
         return NotImplemented
-    if not is_floating(x):
-        return x
-    limits = pb.finfo(x.dtype)
-    high = float(limits.max) if posinf is None else posinf
-    low = float(limits.min) if neginf is None else neginf
-    endless = pb.isinf(x)
-    x = pb.where(pb.logical_and(endless, x > 0), high, x)
-    x = pb.where(pb.logical_and(endless, x < 0), low, x)
-    return pb.where(pb.isnan(x), nan, x)
+    return nan_to_num(x, nan, posinf, neginf) if is_floating(x) else x
 
 
 @rule("interp")
@@ -220,11 +204,7 @@ def vander_of(x: Any, N: Any = None, increasing: bool = False) -> Any:  # noqa: 
 @rule("trapezoid")
 def trapezoid_of(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral by the trapezoidal rule."""
-    y = pb.moveaxis(array(y), axis, -1)
-    if x is not None:
-        x = array(x)
-        dx = pb.diff(x if len(x.shape) == 1 else pb.moveaxis(x, axis, -1))
-    return pb.sum(dx * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
+    return pb.sum(strips(array(y), None if x is None else array(x), dx, axis), axis=axis)
 
 
 @rule("diff")
@@ -269,31 +249,16 @@ def gradient_of(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) ->
 
 
 def _sloped(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
-    y, n = pb.moveaxis(f, axis, -1), f.shape[axis]
+    y, n = pb.moveaxis(f, axis, 0), f.shape[axis]
     if n < edge_order + 1:
         raise ShapeError(
             "numpy.gradient", f"at least {edge_order + 1} samples along axis {axis}", str(n)
         )
     spacing = spacing if isinstance(spacing, SCALARS) else array(spacing)
     known = isinstance(spacing, SCALARS) or not spacing.shape
-    steps = spacing * numpy.ones(n - 1) if known else pb.diff(spacing)
-    before, after = steps[:-1], steps[1:]
-    inside = (
-        before**2 * y[..., 2:] + (after**2 - before**2) * y[..., 1:-1] - after**2 * y[..., :-2]
-    ) / (before * after * (before + after))
-    first = _slope_at_end(y, steps, edge_order)
-    last = -_slope_at_end(pb.flip(y, axis=-1), pb.flip(pb.asarray(steps)), edge_order)
-    found = pb.concat([first[..., None], inside, last[..., None]], axis=-1)
-    return pb.moveaxis(cast(found, y.dtype), -1, axis)
-
-
-def _slope_at_end(y: Any, steps: Any, edge_order: int) -> Any:
-    """The slope at the first sample, by a line or a parabola through the first samples."""
-    slope = (y[..., 1] - y[..., 0]) / steps[0]
-    if edge_order == 1:
-        return slope
-    following = (y[..., 2] - y[..., 1]) / steps[1]
-    return slope - (following - slope) * steps[0] / (steps[0] + steps[1])
+    gaps = spacing * numpy.ones(n - 1) if known else pb.diff(spacing)
+    gaps = pb.reshape(gaps, (n - 1, *(1,) * (len(y.shape) - 1)))
+    return pb.moveaxis(cast(slopes(y, gaps, edge_order), y.dtype), 0, axis)
 
 
 @rule("linspace")

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy
 
+from ..composed.statistics import correlation, covariance
 from ..core.cotangent import is_complex
 from ..errors import ArgumentError
-from .picking import diagonal_of
 from .shapes import expand_dims_of
 from .table import array, cast, entries, is_floating, pb, rule
 
@@ -103,7 +103,8 @@ def multi_dot_of(arrays: Any) -> Any:
 
 @rule("cov")
 def cov_of(
-    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
+    fweights: Any = None, aweights: Any = None,
 ) -> Any:
     """The covariance matrix; each row is a variable."""
     given = [array(x) for x in (m, y) if x is not None]
@@ -114,9 +115,8 @@ def cov_of(
     ]
     x = pb.concat(rows, axis=0) if len(rows) > 1 else rows[0]
     x = cast(x, pb.result_type(x.dtype, pb.float64))
-    apart = x - pb.mean(x, axis=1, keepdims=True)
-    n = x.shape[1] - (int(not bias) if ddof is None else ddof)
-    found = pb.matmul(apart, pb.matrix_transpose(pb.conj(apart))) / n
+    counts, shares = (None if w is None else cast(array(w), x.dtype) for w in (fweights, aweights))
+    found = covariance(x, int(not bias) if ddof is None else ddof, counts, shares)
     return found[0, 0] if found.shape[0] == 1 else found
 
 
@@ -124,12 +124,7 @@ def cov_of(
 def corrcoef_of(x: Any, y: Any = None, rowvar: bool = True) -> Any:
     """The correlation coefficients; each row is a variable."""
     c = cov_of(x, y, rowvar)
-    if c is NotImplemented:
-        return c
-    if not len(c.shape):
-        return c / c
-    scale = pb.sqrt(pb.real(diagonal_of(c)))
-    return c / scale[:, None] / scale[None, :]
+    return c if c is NotImplemented else correlation(c)
 
 
 # numpy.linalg -------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from ..core.op import OPS
+from ..composed.diagonals import on_diagonal, places
 from ..core.tensor import raw
 from ..errors import PositionError
 from .table import array, pb, rule
@@ -18,11 +18,11 @@ def take_of(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise
     a, indices = array(a), array(indices)
     if axis is None:
         a, axis = pb.ravel(a), 0
-    n, places = a.shape[axis], raw(indices)
+    n, at = a.shape[axis], raw(indices)
     if mode == "wrap":
-        indices = places % n
+        indices = at % n
     elif mode == "clip":
-        indices = numpy.clip(places, 0, n - 1)
+        indices = numpy.clip(at, 0, n - 1)
     found = pb.take(a, pb.reshape(indices, (-1,)), axis=axis)
     axis %= len(a.shape)
     return pb.reshape(found, (*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]))
@@ -59,10 +59,10 @@ def delete_of(arr: Any, obj: Any, axis: int | None = None) -> Any:
 @rule("choose")
 def choose_of(a: Any, choices: Any) -> Any:
     """For each entry, the value of the choice that it is the index of."""
-    places = raw(array(a))
-    if numpy.any((places < 0) | (places >= len(choices))):
+    at = raw(array(a))
+    if numpy.any((at < 0) | (at >= len(choices))):
         raise PositionError(
-            "argument `a` of numpy.choose", f"indices in [0, {len(choices)})", str(places)
+            "argument `a` of numpy.choose", f"indices in [0, {len(choices)})", str(at)
         )
     spread = pb.broadcast_arrays(array(a), *[array(c) for c in choices])
     picked = pb.take_along_axis(pb.stack(spread[1:]), spread[0][None], axis=0)
@@ -121,17 +121,11 @@ def argsort_of(a: Any, axis: int | None = -1, kind: Any = None, *, stable: Any =
 # Diagonals and triangles --------------------------------------------------------------------
 
 
-def _on_diagonal(rows: int, columns: int, k: int) -> tuple[Any, Any]:
-    """The row and column indices of a diagonal."""
-    at = numpy.arange(max(0, min(rows + min(k, 0), columns - max(k, 0))))
-    return at - min(k, 0), at + max(k, 0)
-
-
 @rule("diagonal")
 def diagonal_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The diagonals of the matrices on two axes, as the last axis."""
     x = pb.moveaxis(a, (axis1, axis2), (-2, -1))
-    return x[(..., *_on_diagonal(x.shape[-2], x.shape[-1], offset))]
+    return x[(..., *places(x.shape[-2], x.shape[-1], offset))]
 
 
 @rule("trace")
@@ -143,10 +137,7 @@ def trace_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
 @rule("diag")
 def diag_of(v: Any, k: int = 0) -> Any:
     """A matrix with a vector on a diagonal, or a diagonal of a matrix."""
-    if len(v.shape) != 1:
-        return diagonal_of(v, k)
-    n = v.shape[0] + abs(k)
-    return OPS["scatter"](v, index=_on_diagonal(n, n, k), shape=(n, n))
+    return diagonal_of(v, k) if len(v.shape) != 1 else on_diagonal(v, k)
 
 
 @rule("diagflat")

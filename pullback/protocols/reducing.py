@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from ..composed.statistics import INTERPOLATIONS, quantile
 from ..core.cotangent import is_complex
 from ..core.tensor import raw
 from ..errors import ArgumentError
@@ -218,34 +219,35 @@ def _last(x: Any, axis: Axis) -> Any:
     return pb.reshape(moved, (*[x.shape[i] for i in rest], -1))
 
 
-def _interpolate(low: Any, high: Any, share: Any) -> Any:
-    """low + share (high - low), also for infinities, unless their signs differ."""
-    endless = pb.isinf(low)
-    equal = pb.logical_and(endless, low == high)
-    gap = pb.where(equal, 0, high) - pb.where(equal, 0, low)
-    return pb.where(endless, high, low) + gap * pb.where(endless, share - 1, share)
-
-
 @rule("quantile")
 def quantile_of(
     a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:
     """The q-quantile, interpolated between sorted entries; NaN if any entry is NaN."""
-    if method != "linear":
+    return _quantile(a, q, axis, method, keepdims, ignore=False)
+
+
+@rule("nanquantile")
+def nanquantile_of(
+    a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    """The q-quantile of the entries that are not NaN; NaN if there is none."""
+    return _quantile(a, q, axis, method, keepdims, ignore=True)
+
+
+def _quantile(a: Any, q: Any, axis: Axis, method: str, keepdims: bool, ignore: bool) -> Any:
+    if method not in INTERPOLATIONS:
         return NotImplemented
-    x, q = _floating(array(a), None), array(q)
+    x, q = array(a), array(q)
     if not numpy.all((raw(q) >= 0) & (raw(q) <= 1)):
         raise ArgumentError("argument `q` of numpy.quantile", "numbers in [0, 1]", str(raw(q)))
-    if len(q.shape):  # a Python number takes on the precision of the entries
-        x = cast(x, pb.result_type(x.dtype, q.dtype))
+    if method in ("linear", "midpoint"):  # the others return entries as they are
+        x = _floating(x, None)
+        if len(q.shape):  # a Python number takes on the precision of the entries
+            x = cast(x, pb.result_type(x.dtype, q.dtype))
+        q = cast(q, x.dtype)
     flat = _last(x, axis)
-    n = flat.shape[-1]
-    at = pb.reshape(cast(q, x.dtype), (-1,)) * (n - 1)
-    ordered, below = pb.sort(flat, axis=-1), pb.floor(raw(at))
-    low = pb.take(ordered, cast(below, pb.int64), axis=-1)
-    high = pb.take(ordered, cast(pb.ceil(raw(at)), pb.int64), axis=-1)
-    found = _interpolate(low, high, at - below)
-    found = pb.where(pb.any(pb.isnan(flat), axis=-1, keepdims=True), numpy.nan, found)
+    found = quantile(flat, pb.reshape(q, (-1,)), method, ignore)
     shape = tuple(flat.shape[:-1])
     if keepdims:
         rank = len(x.shape)
@@ -263,10 +265,24 @@ def percentile_of(
     return quantile_of(a, array(q) / 100, axis, method=method, keepdims=keepdims)
 
 
+@rule("nanpercentile")
+def nanpercentile_of(
+    a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    """The q-th percentile of the entries that are not NaN."""
+    return nanquantile_of(a, array(q) / 100, axis, method=method, keepdims=keepdims)
+
+
 @rule("median")
 def median_of(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """The middle entry, or the mean of the two middle ones."""
     return quantile_of(a, 0.5, axis, keepdims=keepdims)
+
+
+@rule("nanmedian")
+def nanmedian_of(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    """The median of the entries that are not NaN."""
+    return nanquantile_of(a, 0.5, axis, keepdims=keepdims)
 
 
 @rule("ptp")

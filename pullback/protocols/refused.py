@@ -23,7 +23,6 @@ _LOOP = "use pullback.vmap, or pullback's operations"
 _WRITES = "use pullback.set_at, which makes a new tensor, or x[index] = value"
 _BRANCHES = "its dtype depends on the values: convert the argument to complex first"
 _HISTOGRAM = "counts have no derivative; numpy.bincount is differentiable in its weights"
-_NANS = "drop the NaN entries first, as in numpy.quantile(x[~numpy.isnan(x)], q)"
 
 REFUSED = {
     "apply_along_axis": _LOOP, "apply_over_axes": _LOOP,
@@ -35,7 +34,7 @@ REFUSED = {
     "insert": "use pullback.concat of the parts",
     "intersect1d": _SETS, "is_busday": _INTEGERS, "linalg.lstsq": "use pullback.linalg.lstsq",
     "linalg.matrix_rank": "use pullback.linalg.matrix_rank",
-    "in1d": "use numpy.isin", "nanmedian": _NANS, "nanpercentile": _NANS, "nanquantile": _NANS,
+    "in1d": "use numpy.isin",
     "packbits": _INTEGERS, "piecewise": "use pullback.where", "place": _WRITES,
     "poly": _POLYNOMIALS, "polyadd": _POLYNOMIALS, "polyder": _POLYNOMIALS, "polydiv": _POLYNOMIALS,
     "polyfit": "use pullback.linalg.lstsq", "polyint": _POLYNOMIALS, "polymul": _POLYNOMIALS,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from ..arrays.batched import Batched
+from ..composed.padding import pad_with_entries
 from ..errors import ArgumentError
 from .leaving import is_followed, plain, tensors_in
 from .table import array, cast, cast_if_it_fits, entries, is_integer, pb, rule
@@ -253,10 +254,7 @@ def pad_of(
         return pb.pad(array, tuple(tuple(w) for w in widths), constant_values=constant_values)
     if mode not in ("edge", "wrap", "reflect", "symmetric"):
         return NotImplemented
-    for axis, width in enumerate(widths):  # padding an arange with NumPy gives the indices
-        places = numpy.pad(numpy.arange(array.shape[axis]), width, mode=mode)
-        array = pb.take(array, places, axis=axis)
-    return array
+    return pad_with_entries(array, widths, mode)
 
 
 # Splitting ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy
 
 from .. import ops
 from ..arrays.symbol import AnyShape, is_open
+from ..composed.padding import pad_with_entries
 from ..core.op import OPS
 from ..core.tensor import raw, wrap
 from ..kinds.symbols import beside, symbols_in, whole
@@ -354,12 +355,7 @@ def pad(
         return ops.pad(x, widths, constant_values=raw(constant_values))
     if mode.upper() not in ("REFLECT", "SYMMETRIC"):
         raise invalid("argument `mode` of `pad`", "CONSTANT, REFLECT or SYMMETRIC", repr(mode))
-    how: Any = mode.lower()
-    for axis, pair in enumerate(widths):
-        places: Any = numpy.arange(x.shape[axis])
-        order = numpy.pad(places, pair, mode=how)
-        x = ops.take(x, order, axis=axis)
-    return x
+    return pad_with_entries(x, widths, mode.lower())
 
 
 # Selecting and sorting ------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy
 
 from .. import linalg as _core
 from .. import ops
+from ..composed.diagonals import on_diagonal, with_diagonal
 from ..core.tensor import raw, wrap
 from ..kinds.symbols import whole
 from .convert import axis_of, checked, matched, operand
@@ -297,8 +298,7 @@ def diag(
     given = num_rows != -1 or num_cols != -1
     rows = int(num_rows) if num_rows != -1 else n + (max(0, -k) if given else abs(k))
     columns = int(num_cols) if num_cols != -1 else n + (max(0, k) if given else abs(k))
-    made = numpy.full((*x.shape[:-1], rows, columns), padding_value, x._data.dtype)
-    return ops.set_at(wrap(Tensor, made), x, _places(n, k))
+    return on_diagonal(x, k, rows, columns, padding_value)
 
 
 @checked
@@ -328,7 +328,7 @@ def set_diag(
            [3., 0.]], dtype=float32)
     """
     x, d = matched("set_diag", input, diagonal)
-    return ops.set_at(x, d, _places(d.shape[-1], _one(k, "set_diag")))
+    return with_diagonal(x, d, _one(k, "set_diag"))
 
 
 def _one(k: Any, subject: str) -> int:
@@ -336,11 +336,6 @@ def _one(k: Any, subject: str) -> int:
     if at.size != 1:
         raise invalid(f"argument `k` of `{subject}`", "one diagonal", f"{at.tolist()}")
     return int(at[0])
-
-
-def _places(n: int, k: int) -> tuple[Any, ...]:
-    along = numpy.arange(n)
-    return (..., along + max(0, -k), along + max(0, k))
 
 
 @checked

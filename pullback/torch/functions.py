@@ -15,11 +15,12 @@ import numpy
 from .. import ops
 from .. import special as _special
 from ..arrays.inexact import kind_of
+from ..composed import elementwise as composed
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
 from ..ops.complex_ import view_as_complex as _view_as_complex
 from .aliases import alias, here
-from .dtypes import cast, complex128, finfo, float64, floating, promoted
+from .dtypes import cast, complex128, float64, floating, promoted
 from .elementwise import clamp
 from .errors import as_runtime, guarded
 from .tensor import Tensor, tensor_of
@@ -85,8 +86,7 @@ def fmod(input: Any, other: Any) -> Any:
     tensor([-1.,  1.])
     """
     x, y = promoted(tensor_of(input), other)
-    rest = ops.remainder(x, y)
-    return ops.where((rest != 0) & ((rest < 0) != (x < 0)), rest - y, rest)
+    return composed.fmod(x, y)
 
 
 def frac(input: Any) -> Any:
@@ -119,8 +119,7 @@ def rad2deg(input: Any) -> Any:
 
 def logaddexp2(input: Any, other: Any) -> Any:
     """log₂(2^input + 2^other), computed without overflow."""
-    two = math.log(2)
-    return ops.logaddexp(input * two, other * two) / two
+    return composed.logaddexp2(input, other)
 
 
 def _whole_pair(function: Callable[..., Any], name: str, doc: str) -> Any:
@@ -196,12 +195,7 @@ def nan_to_num(
     """
     if kind_of(input.dtype) != "f":
         return ops.identity(input)
-    ends = finfo(input.dtype)
-    high = float(ends.max) if posinf is None else posinf
-    low = float(ends.min) if neginf is None else neginf
-    out = ops.where(ops.isnan(input), 0.0 if nan is None else nan, input)
-    out = ops.where(input == math.inf, high, out)
-    return ops.where(input == -math.inf, low, out)
+    return composed.nan_to_num(input, 0.0 if nan is None else nan, posinf, neginf)
 
 
 @guarded

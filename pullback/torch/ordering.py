@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy
 
 from .. import ops
+from ..composed.statistics import INTERPOLATIONS
+from ..composed.statistics import quantile as _quantiles
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
@@ -169,9 +171,10 @@ def logcumsumexp(input: Any, dim: int) -> Any:
 def _quantile(
     input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore: bool
 ) -> Any:
-    ways = ("linear", "lower", "higher", "midpoint", "nearest")
-    if interpolation not in ways:
-        raise as_runtime(ArgumentError("argument `interpolation`", f"one of {ways}", interpolation))
+    if interpolation not in INTERPOLATIONS:
+        raise as_runtime(ArgumentError(
+            "argument `interpolation`", f"one of {INTERPOLATIONS}", interpolation
+        ))
     if not isinstance(q, CoreTensor):  # in the input's precision, not the default one
         q = tensor_of(numpy.asarray(q, "float64"))
     points = raw(q)  # under vmap, several arrays
@@ -180,25 +183,7 @@ def _quantile(
     rank = len(input.shape)
     dim = dim if rank else None
     x = ops.reshape(input, (-1,)) if dim is None else ops.moveaxis(input, dim, -1)
-    seen, top = x.detach(), x.shape[-1] - 1
-    order, nans = ops.argsort(seen, axis=-1, stable=True), ops.isnan(seen)
-    lost = ops.sum(ops.astype(nans, x.dtype), axis=-1, keepdims=True)
-    last = ops.clip(top - lost, 0, None) if ignore else top + 0 * lost
-    at = last * ops.reshape(cast(q, input.dtype), (-1,))
-    low, high = ops.floor(at.detach()), ops.ceil(at.detach())
-    share = {
-        "linear": at - low, "lower": low * 0, "higher": high - low, "midpoint": (high - low) * 0.5,
-        "nearest": ops.round(at.detach()) - low,
-    }[interpolation]
-
-    def taken(places: Any) -> Any:
-        index = ops.take_along_axis(order, ops.astype(places, int64), axis=-1)
-        return ops.take_along_axis(x, index, axis=-1)
-
-    lower = taken(low)
-    out = lower + share * (taken(high) - lower)
-    if not ignore:
-        out = ops.where(lost > 0, numpy.nan, out)
+    out = _quantiles(x, ops.reshape(cast(q, input.dtype), (-1,)), interpolation, ignore)
     out = ops.moveaxis(out, -1, 0)
     out = ops.reshape(out, (*q.shape, *out.shape[1:]))
     if not keepdim or not rank:

@@ -11,6 +11,7 @@ import numpy
 
 from .. import ops
 from ..arrays.symbol import Symbol
+from ..composed.diagonals import on_diagonal, places
 from ..errors import ArgumentError, ShapeError
 from .aliases import alias
 from .dtypes import adapts, cast, promote_types
@@ -346,15 +347,10 @@ def select(input: Any, dim: int, index: int) -> Any:
 @guarded
 def diag(input: Any, diagonal: int = 0) -> Any:
     """The diagonal of a matrix, or a matrix with a vector on its diagonal."""
-    down, right = max(0, -diagonal), max(0, diagonal)
     if len(input.shape) == 2:
         rows, columns = input.shape
-        steps = numpy.arange(max(0, min(rows - down, columns - right)))
-        return ops.getitem(input, (steps + down, steps + right))
-    n = input.shape[0]
-    steps = numpy.arange(n)
-    zeros = tensor_of(numpy.zeros((n + down + right,) * 2, input.dtype))
-    return ops.set_at(zeros, input, (steps + down, steps + right))
+        return ops.getitem(input, places(rows, columns, diagonal))
+    return on_diagonal(input, diagonal)
 
 
 @guarded
@@ -364,11 +360,11 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     if indexing not in ("ij", "xy"):
         raise ArgumentError("argument `indexing` of `meshgrid`", "'ij' or 'xy'", repr(indexing))
     rank = len(given)
-    places = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
+    order = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
     shape = [0] * rank
-    for x, place in zip(given, places, strict=True):
+    for x, place in zip(given, order, strict=True):
         shape[place] = prod(x.shape)
     return tuple([
         expand(ops.reshape(x, [-1 if i == place else 1 for i in range(rank)]), shape)
-        for x, place in zip(given, places, strict=True)
+        for x, place in zip(given, order, strict=True)
     ])

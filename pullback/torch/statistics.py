@@ -6,6 +6,8 @@ from typing import Any
 
 from .. import ops
 from ..arrays.inexact import kind_of
+from ..composed.calculus import slopes, strips
+from ..composed.statistics import correlation, covariance
 from ..core.tensor import Tensor as CoreTensor
 from ..core.tensor import is_inexact
 from ..errors import ArgumentError, ShapeError
@@ -75,18 +77,6 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     return ops.astype(whole[0], _bool)
 
 
-def _strips(y: Any, x: Any, dx: Any, dim: int) -> Any:
-    n = y.shape[dim]
-    lead = (slice(None),) * (dim % len(y.shape))
-    heights = (y[(*lead, slice(1, n))] + y[(*lead, slice(0, n - 1))]) * 0.5
-    if x is None:
-        return heights * dx
-    steps = ops.diff(x, axis=-1 if len(x.shape) == 1 else dim)
-    if len(x.shape) == 1:
-        steps = ops.reshape(steps, (-1,) + (1,) * (len(y.shape) - dim % len(y.shape) - 1))
-    return heights * steps
-
-
 @guarded
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
     """Trapezoidal rule along an axis, at points x or with spacing dx.
@@ -95,7 +85,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
     >>> torch.trapezoid(torch.tensor([0.0, 1.0, 2.0]))
     tensor(2.)
     """
-    return ops.sum(_strips(y, x, dx, dim), axis=dim)
+    return ops.sum(strips(y, x, dx, dim), axis=dim)
 
 
 trapz = trapezoid
@@ -104,7 +94,7 @@ trapz = trapezoid
 @guarded
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
     """The cumulative trapezoidal rule: integrals up to each point after the first."""
-    return ops.cumulative_sum(_strips(y, x, dx, dim), axis=dim)
+    return ops.cumulative_sum(strips(y, x, dx, dim), axis=dim)
 
 
 @guarded
@@ -135,7 +125,7 @@ def gradient(
         if x.shape[0] <= edge_order:
             raise ShapeError("`gradient`", f"more than {edge_order} entries along an axis",
                              f"shape {tuple(input.shape)}")
-        found.append(ops.moveaxis(_slopes(x, _gaps(x, step), edge_order), 0, axis))
+        found.append(ops.moveaxis(slopes(x, _gaps(x, step), edge_order), 0, axis))
     return tuple(found)
 
 
@@ -147,20 +137,6 @@ def _gaps(x: Any, step: Any) -> Any:
             raise ShapeError("argument `spacing` of `gradient`", f"{n} entries", f"{step.shape}")
         return ops.reshape(ops.diff(cast(step, x.dtype)), (n - 1,) + (1,) * (len(x.shape) - 1))
     return full_like(x.detach()[:-1], 1) * step
-
-
-def _slopes(x: Any, gaps: Any, edge_order: int) -> Any:
-    """The slopes of parabolas through three adjacent points; at the ends, of lines or parabolas."""
-    if x.shape[0] == 2:
-        return ops.concat([ops.diff(x, axis=0) / gaps] * 2, axis=0)
-    lines = ops.diff(x, axis=0) / gaps
-    a, b = gaps[:-1], gaps[1:]
-    inner = (lines[:-1] * b + lines[1:] * a) / (a + b)
-    first, last = lines[:1], lines[-1:]
-    if edge_order == 2:
-        bend = ops.diff(lines, axis=0) / (a + b)
-        first, last = first - bend[:1] * gaps[:1], last + bend[-1:] * gaps[-1:]
-    return ops.concat([first, inner, last], axis=0)
 
 
 @guarded
@@ -176,31 +152,14 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     """The covariance matrix; one row per variable, one column per observation."""
     input = floating(input)
     x = input if len(input.shape) > 1 else ops.reshape(input, (1, -1))
-    weights = None
-    for w in (fweights, aweights):
-        if w is not None:
-            w = cast(tensor_of(w), x.dtype)
-            weights = w if weights is None else weights * w
-    if weights is None:
-        gap = x - ops.mean(x, axis=1, keepdims=True)
-        total: Any = x.shape[1] - correction
-        found = (gap @ ops.conj(gap.T)) / total
-    else:
-        size = ops.sum(weights)
-        gap = x - ops.sum(x * weights, axis=1, keepdims=True) / size
-        if aweights is None:
-            total = size - correction
-        else:
-            total = size - correction * ops.sum(weights * aweights) / size
-        found = ((gap * weights) @ ops.conj(gap.T)) / total
+    counts, shares = (
+        None if w is None else cast(tensor_of(w), x.dtype) for w in (fweights, aweights)
+    )
+    found = covariance(x, correction, counts, shares)
     return ops.reshape(found, ()) if x.shape[0] == 1 else found
 
 
 @guarded
 def corrcoef(input: Any) -> Any:
     """The correlation matrix; one row per variable."""
-    found = cov(input)
-    if not found.shape:
-        return found / found
-    scale = ops.sqrt(ops.real(found.diagonal()))
-    return found / ops.expand_dims(scale, axis=0) / ops.expand_dims(scale, axis=1)
+    return correlation(cov(input))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 
 from .. import ops
+from ..composed.diagonals import on_diagonal, with_diagonal
 from ..core.tensor import wrap
 from ..errors import ArgumentError, ShapeError
 from ..ops.strides import lattice
@@ -257,25 +258,13 @@ def slice_scatter(
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """A copy with a diagonal of two axes replaced."""
     moved = ops.moveaxis(input, (dim1, dim2), (-2, -1))
-    rows, columns = _steps(moved.shape[-2], moved.shape[-1], offset)
-    return ops.moveaxis(ops.set_at(moved, src, (..., rows, columns)), (-2, -1), (dim1, dim2))
-
-
-def _steps(rows: int, columns: int, offset: int) -> tuple[Any, Any]:
-    down, right = max(0, -offset), max(0, offset)
-    steps = numpy.arange(max(0, min(rows - down, columns - right)))
-    return steps + down, steps + right
+    return ops.moveaxis(with_diagonal(moved, src, offset), (-2, -1), (dim1, dim2))
 
 
 @guarded
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Matrices with the entries of the last axis on a diagonal."""
-    *lead, n = tuple(input.shape)
-    side = n + abs(offset)
-    zeros = wrap(Tensor, numpy.zeros((*lead, side, side), input.dtype))
-    rows, columns = _steps(side, side, offset)
-    made = ops.set_at(zeros, input, (..., rows, columns))
-    rank = len(lead) + 2
+    made, rank = on_diagonal(input, offset), len(input.shape) + 1
     same = (dim1 % rank, dim2 % rank) == (rank - 2, rank - 1)
     return made if same else ops.moveaxis(made, (-2, -1), (dim1, dim2))
 

@@ -15,6 +15,7 @@ LAYERS = [
     ["kinds", "passes", "captures", "departures", "linearity", "lost_paths", "rng_replay",
      "transposition"],
     ["ops", "trees", "random"],
+    ["composed"],
     ["protocols"],
     ["transforms"],
     ["tape", "forward_accumulator", "variable", "custom", "autograd", "recording", "linalg", "fft",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from ... import ops
+from ...composed.padding import pad_with_entries
 from ...errors import ArgumentError, ShapeError
 from .windows import adaptive_avg_pool, along_axis
 
@@ -38,10 +39,7 @@ def pad_mode(x: Any, widths: Any, mode: str) -> Any:
             raise ArgumentError(
                 f"widths of `pad` with mode {mode!r}", f"numbers in [0, {most}]", f"{tuple(pair)}"
             )
-        if any(pair):
-            places = numpy.pad(numpy.arange(length), pair, mode=_MODES[mode])  # type: ignore[call-overload]
-            x = ops.take(x, places, axis=axis)
-    return x
+    return pad_with_entries(x, widths, _MODES[mode])
 
 
 def _blocks(x: Any, factor: int, subject: str) -> tuple[tuple[int, ...], int, int, int]:
