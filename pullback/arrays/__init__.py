@@ -138,6 +138,9 @@ inserters: dict[type, Callable[[Any, Any, Any], bool]] = {}
 returns True; returns False where its memory is not its own."""
 scalers: dict[type, Callable[[Any, Callable[[Any], Any], Any], Any]] = {}
 """array type -> g · slope(x) for an elementwise slope, if the library can save passes."""
+splitters: dict[type, Callable[..., Any]] = {}
+"""type of large arrays -> a function that computes elementwise steps block by block, as
+`numpy_/large.py::in_blocks` does; empty until the first large array."""
 movers: dict[type, Callable[[Any, Any, float], None]] = {}
 """array type -> x += factor · g in place, if the library can do it in one pass."""
 keepers: dict[type, Callable[..., bool]] = {}

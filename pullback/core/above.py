@@ -18,6 +18,7 @@ MODULES = {
     "op": "ops.declaring",
     "begin": "passes.accumulator",
     "hooks": "passes.hooks",
+    "sweep_in_regions": "passes.regions",
     "summed": "kinds.vmaps",
     "batched_reduce": "kinds.vmaps",
     "holds_symbols": "kinds.symbols",
@@ -47,6 +48,7 @@ class Above:
     op               (forward, options): the decorator that registers an operation
     begin            (tensor, leaf or None): makes the tensor a leaf, which keeps its tangents
     hooks            () -> `passes/hooks.py`, which runs the hooks of tensors and nodes
+    sweep_in_regions (nodes, cotangents, free) -> `reverse.sweep`, with large arrays in blocks
     summed           (cotangent, its shape, its node's) -> it, summed over examples of a vmap
     batched_reduce   (op, node, cotangent, saved, index) -> an argument's cotangent, or None
     holds_symbols    (cotangent or tangent, or a list of them) -> whether one is a symbol

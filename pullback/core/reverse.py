@@ -11,6 +11,7 @@ from math import inf
 from operator import attrgetter
 from typing import Any
 
+from ..arrays import splitters
 from . import versions
 from .above import above
 from .compiled import compiled
@@ -62,14 +63,13 @@ def pull(
         or (now.observers and observers_of("step"))
         or overrides is not None
         or needed is not None
-        or (notes and any(n in notes for n in (*order, *cotangents)))
-        or (notes and any(p in notes for n in order for p in n.parents if p is not None))
+        or (notes and any(p in notes for n in (*order, *cotangents) for p in (n, *n.parents)))
         or (order and versions.latest[0] > order[-1].seq)
     )
     if overrides is not None:
         overrides.prepare(order)
     if simple:
-        _sweep(order, cotangents, free)
+        (above.sweep_in_regions if splitters else sweep)(order, cotangents, free)
         return cotangents
     hooks = above.hooks()
     token = _passing.set({*order, *ends} if needed is None else needed) if notes else None
@@ -91,7 +91,7 @@ passing = _passing.get
 """The nodes that the pull in progress comes by, while a hook of one of them runs."""
 
 
-def _sweep(order: list[Node], cotangents: dict[Node, Any], free: int) -> None:
+def sweep(order: list[Node], cotangents: dict[Node, Any], free: int) -> None:
     """The backward pass through nodes on raw arrays, without hooks or observers (hot path)."""
     node: Any = None
     place = [None]

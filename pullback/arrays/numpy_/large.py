@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy
 
+from .. import splitters
 from . import nn
+from .blocks import in_blocks as computed_in_blocks
 from .second_thread import begin
 
 SMALLEST = 1 << 19
@@ -219,6 +221,19 @@ def blockwise(function: Any, *arrays: Any) -> Any:
         run(0, n // 2)
         finish()
     return adopt(out)
+
+
+def in_blocks(arrays: Any, shape: tuple[int, ...], make: Any) -> list[Any] | None:
+    """What `blocks.py::in_blocks` computes, in memory of the pool."""
+    found = computed_in_blocks(arrays, shape, make, POOL.empty)
+    if found is None:
+        return None
+    return [
+        r if r is None else arrays[r] if r.__class__ is int else r.view(Large) for r in found
+    ]
+
+
+splitters[Large] = in_blocks
 
 
 def _gate(x: Any, control: Any) -> Any:
