@@ -48,6 +48,7 @@ FRONT = (
         ("Ready made", "custom.ready"), ("Overrides", "custom.override"),
         ("Operations", "ops.declaring"),
     )),
+    Page("processes", "Checkpoints of a run", "pullback", (("Checkpoints", "distributed"),)),
     Page("tools", "Checking, debugging, inspection", "pullback", (
         ("Checking", "tools.check"), ("Explaining", "tools.explain"),
         ("Debugging", "tools.debug"), ("Drawing", "tools.draw"), ("Measuring", "tools.profile"),

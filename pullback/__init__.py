@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from .variable import Variable as Variable
 
 if TYPE_CHECKING:  # rooms and tools, which `from pullback import *` leaves out
+    from . import distributed as distributed
     from . import fft as fft
     from . import graphs as graphs
     from . import linalg as linalg
@@ -95,6 +96,8 @@ if TYPE_CHECKING:  # rooms and tools, which `from pullback import *` leaves out
     from . import special as special
     from . import tf as tf
     from . import torch as torch
+    from .distributed import load_state as load_state
+    from .distributed import save_state as save_state
     from .graphs import TensorSpec as TensorSpec
     from .graphs import function as function
     from .graphs.flow import cond as cond
@@ -109,7 +112,7 @@ if TYPE_CHECKING:  # rooms and tools, which `from pullback import *` leaves out
     from .tools.check import check as check
     from .tools.draw import draw as draw
     from .tools.explain import explain as explain
-    from .tools.monitor import monitor as monitor
+    from .tools.monitor.monitor import monitor as monitor
     from .tools.profile import peak as peak
     from .tools.profile import profile as profile
     from .tools.profile import residuals as residuals

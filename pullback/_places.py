@@ -121,7 +121,9 @@ FRONT_PAGE |= {name: place for name, place in OPS.items() if place != "pullback.
 
 APART = _by_name("pullback", {
     "":
-        "fft graphs linalg nn optim random solvers special tf torch",
+        "distributed fft graphs linalg nn optim random solvers special tf torch",
+    "distributed":
+        "load_state save_state",
     "graphs":
         "TensorSpec function",
     "graphs.flow":
@@ -134,7 +136,7 @@ APART = _by_name("pullback", {
         "draw",
     "tools.explain":
         "explain",
-    "tools.monitor":
+    "tools.monitor.monitor":
         "monitor",
     "tools.profile":
         "peak profile residuals",

@@ -46,6 +46,7 @@ PARTS = {
     "twine": Part("the built distribution", module="twine"),
     "hatchling": Part("the built distribution", module="hatchling"),
     "hatch_fancy_pypi_readme": Part("the built distribution", module="hatch_fancy_pypi_readme"),
+    "orbax": Part("Orbax", module="orbax"),
     "chromium": Part("the drawn page", program="chromium"),
     "dot": Part("the text for Graphviz", program="dot"),
     "mypy": Part("types, as a checker sees them", module="mypy"),

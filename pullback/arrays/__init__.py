@@ -311,7 +311,7 @@ dominant = _Dominant()
 def known(array: Any) -> Any:
     """The array with readable entries; None if it has no numbers yet.
 
-    JAX arrays have none while a function is traced.
+    JAX arrays have none while a function is traced, and not all where processes share an array.
 
     >>> known(3.0)
     3.0

@@ -20,7 +20,7 @@ from ..errors import ArgumentError, ArgumentTypeError
 from .parameter import Parameter
 from .saving import DTYPES, dtype_named, format_error, packed, plain_array, unpacked
 
-__all__ = ["dumps", "loads"]
+__all__ = ["described", "dumps", "loads", "packed_text", "rebuilt"]
 
 _KEY = "pullback"
 _PLAIN = (str, float, bool, type(None))
@@ -32,6 +32,7 @@ _BYTES: dict[str, type] = {"bytes": bytes, "bytearray": bytearray, "numpy_bytes"
 
 Make = Callable[[Any, bool, bool], Any]
 Classes = Mapping[str, type]
+Plain = Callable[[Any, str], Any]
 
 
 def dumps(values: Any, classes: Classes | None = None) -> bytes:
@@ -46,14 +47,28 @@ def dumps(values: Any, classes: Classes | None = None) -> bytes:
     >>> loads(dumps({"step": 3, "state": [(1.5, None)]}))
     {'step': 3, 'state': [(1.5, None)]}
     """
-    writer = _Writer(classes or {})
+    return packed_text(*described(values, classes))
+
+
+def packed_text(text: str, arrays: dict[str, Any]) -> bytes:
+    """The bytes of a safetensors file with the result of `described`."""
+    return packed(arrays, {_KEY: text})
+
+
+def described(
+    values: Any, classes: Classes | None = None, plain: Plain = plain_array
+) -> tuple[str, dict[str, Any]]:
+    """A nested value as a description in JSON and the arrays that it refers to; see `dumps`.
+
+    plain  (array, where it is) -> what stands for it among the arrays
+    """
+    writer = _Writer(classes or {}, plain)
     try:
-        text = json.dumps(writer.described(values, "values"))
+        return json.dumps(writer.described(values, "values")), writer.arrays
     except RecursionError:
         raise ArgumentError(
             "values to save", "containers nested some hundred levels deep at most", "deeper ones"
         ) from None
-    return packed(writer.arrays, {_KEY: text})
 
 
 def loads(
@@ -72,13 +87,20 @@ def loads(
     if text is None:
         return {name: make(array, False, False) for name, array in arrays.items()}
     try:
-        return _Reader(arrays, make, classes or {}).rebuilt(json.loads(text))
+        return rebuilt(text, arrays, make, classes)
     except ImportError:
         raise
     except Exception as error:  # whatever a wrong description runs into
         raise format_error(
             subject, content, ValueError(f"its description is damaged: {error!r}")
         ) from None
+
+
+def rebuilt(
+    text: str, arrays: dict[str, Any], make: Make | None = None, classes: Classes | None = None
+) -> Any:
+    """The nested value that `described` took apart."""
+    return _Reader(arrays, make or _made, classes or {}).rebuilt(json.loads(text))
 
 
 def _made(array: Any, learnt: bool, requires_grad: bool) -> Tensor:
@@ -91,8 +113,9 @@ class _Writer:
     A container or array that occurs again is described once and referred to by a number.
     """
 
-    def __init__(self, classes: Classes) -> None:
+    def __init__(self, classes: Classes, plain: Plain) -> None:
         self.arrays: dict[str, Any] = {}
+        self._plain = plain
         self._names = {cls: kind for kind, cls in {**_SEQUENCES, **_MAPPINGS, **classes}.items()}
         # The value is kept with its description: the id of a freed one would be given again.
         self._seen: dict[int, tuple[Any, dict[str, Any]]] = {}
@@ -155,7 +178,7 @@ class _Writer:
         return told
 
     def _numbers(self, value: Any, where: str, told: dict[str, Any]) -> dict[str, Any]:
-        array = plain_array(value, where)
+        array = self._plain(value, where)
         name = f"{len(self.arrays)}"
         if array.dtype == numpy.complex128:  # which safetensors does not support
             told["complex128"] = True

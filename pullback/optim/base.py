@@ -314,12 +314,14 @@ class Optimizer(ABC):
                 kept[name] = int(value)
             elif value is not None:
                 adapter = adapters[p._data.__class__]
-                kept[name] = adapter.copy(adapter.asarray(raw(value), p.dtype))
-                if kept[name].shape != p.shape:
+                made = adapter.asarray(raw(value), p.dtype)
+                if made.shape != p.shape:
                     raise ShapeError(
                         f"{name!r} of parameter {number} in {self._name}.load_state_dict",
-                        f"shape {p.shape}", f"shape {tuple(kept[name].shape)}",
+                        f"shape {p.shape}", f"shape {tuple(made.shape)}",
                     )
+                # A copy of the parameter has its place: device, sharding over several.
+                kept[name] = adapter.write(adapter.copy(p._data), made)
         return kept
 
     def __repr__(self) -> str:

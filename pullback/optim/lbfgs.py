@@ -198,10 +198,15 @@ class LBFGS(Optimizer):
         """Go on from a snapshot."""
         super().load_state_dict({**state_dict, "state": {}})
         memory = dict(state_dict["state"][0])
+        adapter = adapters[next(iter(self._groups))._data.__class__]
+
+        def vector(value: Any) -> Any:
+            return adapter.copy(adapter.asarray(raw(value)))
+
         for name in ("gradient", "direction"):
             if name in memory:
-                memory[name] = raw(_kept(memory[name]))
-        memory["pairs"] = [(raw(_kept(y)), raw(_kept(s))) for y, s in memory["pairs"]]
+                memory[name] = vector(memory[name])
+        memory["pairs"] = [(vector(y), vector(s)) for y, s in memory["pairs"]]
         self._memory = memory
 
 

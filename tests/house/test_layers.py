@@ -22,7 +22,7 @@ LAYERS = [
      "inspection", "special", "configuration"],
     ["graphs"],
     ["nn", "optim", "solvers"],
-    ["tools"],
+    ["tools", "distributed"],
     ["tf", "torch"],
     [""],  # the front page
     ["testing", "cli", "__main__"],
@@ -40,7 +40,7 @@ ALLOWED: dict[tuple[str, str], str] = {
 """(file, module) -> why this one import upwards must be."""
 
 HEAVY = {"torch", "jax", "tensorflow", "scipy", "optree", "matplotlib", "sklearn", "rich",
-         "safetensors", "array_api_compat", "cupy", "cupyx", "hypothesis", "tensorboardX"}
+         "safetensors", "orbax", "array_api_compat", "cupy", "cupyx", "hypothesis", "tensorboardX"}
 """Loaded inside the functions that need them."""
 
 OF_A_LIBRARY = ("pullback/arrays/torch_/", "pullback/arrays/jax_/", "pullback/arrays/cupy_/")

@@ -155,8 +155,11 @@ class JAX:
         return None
 
     def known(self, array: Any) -> Any:
-        """The numbers as a NumPy array; None for a tracer, which has none yet."""
-        return None if isinstance(array, jax.core.Tracer) else numpy.asarray(array)
+        """The numbers as a NumPy array; None for a tracer, and where other processes have some."""
+        if isinstance(array, jax.core.Tracer):
+            return None
+        here = array.is_fully_addressable or array.is_fully_replicated
+        return numpy.asarray(array) if here else None
 
     def dtype(self, dtype: Any) -> Any:
         """NumPy's dtypes, which JAX shares."""
@@ -195,8 +198,10 @@ class JAX:
         return jnp.zeros(shape, dtype)
 
     def write(self, array: Any, value: Any) -> Any:
-        """The value in the shape and dtype of the array."""
-        return jnp.broadcast_to(jnp.asarray(value, array.dtype), array.shape)
+        """The value in the shape and dtype of the array, on its devices if those were chosen."""
+        made = jnp.broadcast_to(jnp.asarray(value, array.dtype), array.shape)
+        chosen = not isinstance(array, jax.core.Tracer) and array.committed
+        return jax.device_put(made, array.sharding) if chosen else made
 
     def assign(self, array: Any, index: Any, value: Any) -> Any:
         """A new array with the value at an index; a repeated entry gets its last value."""
