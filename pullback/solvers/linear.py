@@ -10,6 +10,7 @@ from ..core.tensor import wrap
 from ..errors import ArgumentError, ArgumentTypeError, ConvergenceError, ShapeError
 from ..ops import matmul
 from ..ops.linalg import solve
+from .compiled import by_compiler, waits
 from .implicit import Here, Implicit, zeros_like
 from .vectors import Form, Joint, everywhere, floating, mapped_over, precision, tags_of, unrecorded
 
@@ -64,7 +65,7 @@ def _by_matrix(matvec: MatVec, b: Any) -> Any:
     missing = mapped_over(here.leaves[0], tags_of(here.outs[0]))
     if tags_of(missing) != tags_of(here.leaves[0]):
         here = Here("linear_solve", matvec, [missing])
-    if not everywhere(here.outs[0]._data == 0):
+    if not (waits(b) or everywhere(here.outs[0]._data == 0)):
         raise ArgumentError(
             f"argument `a` of {here.subject}", "a linear function: a(0) = 0", "a(0) ≠ 0",
             "move constant terms to b; for nonlinear equations use root",
@@ -143,6 +144,8 @@ def gmres(matvec: MatVec, b: Any, *, tol: float | None = None, maxiter: int | No
 def _by_scipy(
     name: str, matvec: MatVec, b: Any, tol: float | None, maxiter: int | None
 ) -> Any:
+    if waits(b):
+        return by_compiler(name, matvec, b, precision(b.dtype) if tol is None else tol, maxiter)
     import scipy.sparse.linalg as sparse
 
     before = unrecorded()

@@ -18,6 +18,7 @@ from ..errors import (
 )
 from ..ops import abs, max, maximum, sum, vector_norm, where
 from ..ops.linalg import solve
+from .compiled import iterated, newton, waits
 from .implicit import Here, Implicit
 from .linear import solver_of, vector_of
 from .vectors import (
@@ -119,6 +120,8 @@ def fixed_point(
 
 def _iterated(step: Equation, x: Any, tol: float | None, maxiter: int) -> Any:
     tol = precision(x.dtype) if tol is None else tol
+    if waits(x):
+        return iterated(step, x, tol, maxiter)
     done, change = _size(x) < 0, _size(x)
     for _ in range(maxiter):
         new = where(done, x, step(x))
@@ -147,6 +150,8 @@ def _newton(residual: Equation, x: Any, tol: float | None, maxiter: int) -> Any:
     After |f| is small enough it takes one more step, which doubles the number of correct digits.
     """
     tol = precision(x.dtype) if tol is None else tol
+    if waits(x):
+        return newton(residual, x, tol, maxiter, precision(x.dtype))
     x = mapped_over(x, tags_of(residual(x)))
     here = Here("root", residual, [x])
     r = _value(here)
