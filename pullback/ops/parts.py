@@ -147,7 +147,7 @@ def entries_of(x: Any) -> Iterator[Any]:
 
     >>> import pullback as pb
     >>> list(entries_of(pb.tensor([1.0, 2.0])))
-    [Tensor(1., dtype=float64), Tensor(2., dtype=float64)]
+    [Tensor(1.), Tensor(2.)]
     """
     length = len(x)
     yield from map(_reader(x, 0, range(length)), range(length))
