@@ -14,7 +14,6 @@ REASONS: dict[str, dict[str, str]] = {
     "convolution_weight_adjoint": {"lengths": _FITTED},
     "max_pool_scatter": {"lengths": _FITTED},
     "sum_pool_adjoint": {"lengths": _FITTED},
-    "det[singular]": {"edges": "a minor that is 0 is 7e-33 beside an infinite entry: rounding"},
     "expm": {"edges": _INFINITE},
     "show_axis": {"dtypes": "a gradient with a hidden axis, which is inside vmap only"},
 }

@@ -149,7 +149,8 @@ def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
                if high - low > slack else
                "tied entries share one gradient: give it to one entry, or a part to each"
                if together else "correct the rule for such numbers")
-    elif at >= _MOST and _is_wrong_far_out(subject, point, d, (low, high, seen), at):
+    elif at >= _MOST and not _is_noise(seen, result) and _is_wrong_far_out(
+            subject, point, d, (low, high, seen), at):
         fix = "correct the rule for such numbers: an intermediate result overflows, or is cut off"
     else:
         return passed(f"at {where}")
@@ -158,6 +159,12 @@ def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
         f"a number from {low:.6g} to {high:.6g}, the slopes on both sides",
         f"{seen:.6g}", fix, inputs=point, wanted=numpy.array([low, high]), seen=numpy.array(seen),
     )
+
+
+def _is_noise(seen: float, gradients: Sequence[Any]) -> bool:
+    """Whether a number is within the rounding errors of gradients that have been computed."""
+    finite = [numpy.abs(g[numpy.isfinite(g)]).max(initial=0) for g in gradients]
+    return 0 < abs(seen) <= 4 * numpy.finfo(float).eps * float(max(finite))
 
 
 def _is_wrong_far_out(
