@@ -143,14 +143,16 @@ _SOLVERS = {"fsolve": "root", "odeint": "odeint", "root": "root", "solve_ivp": "
 _intended: set[CodeType] = set()
 _alone: set[int] = set()
 _ends: set[int] = set()
+_stops: set[int] = set()
 """Ids of the code of hand-written forwards, which may be called from C; of the other functions that
-may leave, and of those in `_began`."""
+may leave, and of those in `_began`; and of both."""
 
 
 def may_leave(function: _Function) -> _Function:
     """Declare that what runs in a function may leave: it has a derivative of its own."""
     _intended.add(function.__code__)
     _ends.add(id(function.__code__))
+    _stops.add(id(function.__code__))
     return function
 
 
@@ -163,6 +165,7 @@ def is_forward(function: Any, *, recorded: bool = False) -> None:
     if code is not None:
         _forwards.setdefault(id(code), (code, "", ""))
         _alone.add(id(code))
+        _stops.add(id(code))
         if recorded:
             _intended.add(code)
 
@@ -171,6 +174,7 @@ def begins(function: _Function) -> _Function:
     """Declare that a function calls that of a transformation."""
     _began.add(function.__code__)
     _ends.add(id(function.__code__))
+    _stops.add(id(function.__code__))
     return function
 
 
@@ -196,7 +200,11 @@ which line tensors left in it, or empty texts."""
 def _note_forward(by: str) -> None:
     """Note of the functions that run, up to the call of a hand-written gradient, that they left."""
     frame: FrameType | None = sys._getframe(2)
-    codes = []
+    while frame is not None and id(frame.f_code) not in _stops:  # most often none is found
+        frame = frame.f_back
+    if frame is None or (id(frame.f_code) in _ends and frame.f_code not in _intended):
+        return
+    frame, codes = sys._getframe(2), []
     while frame is not None and id(code := frame.f_code) not in _ends:
         codes.append(code)
         if id(code) in _alone:

@@ -4,22 +4,32 @@ A linear rule gives zeros for zeros, c times the gradient for c times a cotangen
 cotangent g and tangent t, ⟨rule(g), t⟩ = ⟨g, transpose(t)⟩. So two cotangents suffice to notice
 clipping, normalising, taking the sign or the positive part, thresholds, and rules that ignore their
 cotangent: what differs from a linear map differs at one of the two, or at zeros.
+
+They are two more runs, so they are left out where the recorded operations show it: the derivative
+of each reads nothing that comes from the cotangent (a constant Jacobian), no operation on it went
+unrecorded (a comparison, a step), and zeros give zeros. What these cannot show, that Python code
+looked at the cotangent (`if np.isclose(g, 0)`), is tried in the first run of a rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy
 
 from .arrays import adapters, known
 from .arrays.batched import bare, zeros_by
+from .captures import is_older
 from .core import state as _state
 from .core.above import above
 from .core.node import where
-from .core.op import OPS
-from .core.tensor import raw
+from .core.observe import Observer
+from .core.op import OPS, Op
+from .core.reverse import reached
+from .core.tensor import Tensor, raw
 from .errors import NotDifferentiableError
 from .rng_replay import Draws
 
@@ -30,6 +40,70 @@ _FAR = 2.0**20
 _FAR_IN_HALF = 2.0**8
 _ROUNDING = {"float64": 1e-7, "complex128": 1e-7, "float32": 1e-3, "complex64": 1e-3}
 _ROUNDING_IN_HALF = 0.06
+
+
+_tried: WeakSet[Any] = WeakSet()
+"""The hand-written operations whose rule was linear at two cotangents, in some call."""
+
+
+class Unrecorded(Observer):
+    """Sees whether an operation on what is tracked since a number was not recorded."""
+
+    in_rules = True
+
+    def __init__(self, start: int) -> None:
+        self.start, self.found = start, False
+
+    def lost(
+        self, kind: str, operation: str, parents: Sequence[Any], result: Any, replaces: bool
+    ) -> None:
+        """Note it."""
+        self.found |= any(p is not None and not is_older(p, self.start) for p in parents)
+
+
+def is_shown_linear(
+    node: Any, leaves: Iterable[Any], results: Iterable[Any], start: int, unrecorded: Unrecorded
+) -> bool:
+    """Whether the operations of a rule that was recorded on zeros show that it is linear.
+
+    node     that of the rule, which must have been tried in another call
+    leaves   the nodes of the zeros
+    results  the Tensors that the rule gave; None for zero
+    start    a number from before the run
+    """
+    if unrecorded.found or node.op not in _tried:
+        return False
+    found = [r for r in results if isinstance(r, Tensor)]
+    if any(above.holds_symbols(r._data) or known(bare(r._data)) is None for r in found):
+        return False  # there are no numbers yet
+    live = {leaf for leaf in leaves if leaf is not None}
+    roots = {r._node: None for r in found if r._node is not None}
+    for step in reversed(reached(roots, [(start, inf)])):
+        mask = tuple([parent in live for parent in step.parents])
+        if any(mask):
+            if not _has_constant_slope(step.op, mask):
+                return False
+            live.add(step)
+    return not _constant(dict(enumerate(found)), FORWARD)
+
+
+def _has_constant_slope(op: Any, mask: tuple[bool, ...]) -> bool:
+    """Whether the rules of an operation read neither some arguments, by which it is, nor a result.
+
+    Several outputs are nodes of their own, whose operations have no rules.
+    """
+    if not isinstance(op, Op) or op.flat or not is_ours(op) or len(op.outputs) > 1:
+        return False
+    if any(live and op.rule(i) is None for i, live in enumerate(mask)):
+        return False
+    keep = op.keep(mask)
+    return not any(k for k, live in zip(keep, mask, strict=False) if live) and not keep[len(mask)]
+
+
+def is_ours(op: Any) -> bool:
+    """Whether the rules of an operation are of the library; a law tests that they are linear."""
+    functions = [op.function, *[rule.function for rule in op.rules.values()]]
+    return all(str(f.__module__).startswith(__name__.partition(".")[0] + ".") for f in functions)
 
 
 class Words(NamedTuple):
@@ -76,7 +150,8 @@ def check_linear(
 
     Raises `NotDifferentiableError`; in a graph, when it runs.
     """
-    held = raw(like)
+    given_and_found = [like, *at_zero.values(), *pushed]
+    held = next((a for a in map(raw, given_and_found) if above.holds_symbols(a)), raw(like))
     symbolic = above.holds_symbols(held)
     if not symbolic and known(bare(held)) is None:
         return pushed  # in JAX's programs
@@ -103,6 +178,7 @@ def check_linear(
             if symbolic:
                 return list(above.deferred().checked(check, values))
             check(*values)
+            _tried.add(node.op)
     finally:
         _state.restore(before)
     return pushed

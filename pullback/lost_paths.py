@@ -132,7 +132,9 @@ def remember(
 def unrecorded(op: Any, parents: tuple[Node | None, ...], out: Any) -> None:
     """Tell observers that an operation on tracked tensors was not recorded."""
     now = state()
-    if now.purpose != NORMAL or not now.observers:
+    in_rules = now.purpose != NORMAL
+    seeing = [o for o in now.observers if not in_rules or getattr(o, "in_rules", False)]
+    if not seeing:
         return
     if not op.differentiable:
         kind, replaces = NO_DERIVATIVE, False
@@ -143,7 +145,9 @@ def unrecorded(op: Any, parents: tuple[Node | None, ...], out: Any) -> None:
         replaces = any(p.__class__ is Leaf and p.shape == out.shape for p in parents if p)
     else:
         return
-    notify("lost", kind, op.name, parents, out, replaces)
+    for observer in seeing:
+        if "lost" in observer.sees:
+            observer.lost(kind, op.name, parents, out, replaces)
 
 
 @provide

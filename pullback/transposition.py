@@ -21,7 +21,7 @@ from .core.tensor import Tensor, raw, wrap
 from .departures import first_from, follow, may_leave
 from .errors import NotDifferentiableError
 from .kinds.vmaps import each_example
-from .linearity import FORWARD, REVERSE, check_linear
+from .linearity import FORWARD, REVERSE, Unrecorded, check_linear, is_ours, is_shown_linear
 from .rng_replay import Draws
 
 Space = tuple[Any, Any]
@@ -53,7 +53,7 @@ def push_transposed(node: Any, tangents: Sequence[Any], record: bool, cls: type)
     draws = Draws()
     with each_example(*(shape for shape, _ in spaces)):
         with draws.record():
-            leaves, start = _on_zeros(
+            leaves, start, unrecorded = _on_zeros(
                 spaces, like, record, cls, run, f"forward mode through {where(node)}", "`jvp`"
             )
         reached = [(found.get(p), t) for p, t in pairs.items() if t is not None]
@@ -71,18 +71,14 @@ def push_transposed(node: Any, tangents: Sequence[Any], record: bool, cls: type)
         finally:
             _state.restore(before)
         ts = [pulled.get(leaf) for leaf in leaves]
-        if getattr(node.op, "by_hand", False) or not _is_ours(node.op):
+        if (getattr(node.op, "by_hand", False) or not is_ours(node.op)) and not is_shown_linear(
+            node, leaves, found.values(), start, unrecorded
+        ):
             ts = check_linear(
                 FORWARD, node, spaces, like, lambda gs, into: run(gs, into, False), draws,
                 found, ts, pairs,
             )
     return ts if several else ts[0]
-
-
-def _is_ours(op: Any) -> bool:
-    """Whether the rules of an operation are of the library, and linear; a law tests that."""
-    functions = [op.function, *[rule.function for rule in op.rules.values()]]
-    return all(str(f.__module__).startswith(__name__.partition(".")[0] + ".") for f in functions)
 
 
 def pull_transposed(
@@ -107,7 +103,7 @@ def pull_transposed(
 
     draws = Draws()
     with draws.record():
-        leaves, start = _on_zeros(
+        leaves, start, unrecorded = _on_zeros(
             spaces, like, record, cls, run, f"gradient through {where(node)}", "`backward`"
         )
     before = _state.state() if record else _state.pulling()
@@ -124,11 +120,12 @@ def pull_transposed(
         made = along(given)
         into.update(enumerate(made if made.__class__ is list else [made]))
 
-    with each_example(*(p.shape for p in node.parents if p is not None), node.shape):
-        found = check_linear(
-            REVERSE, node, spaces, like, again, draws, dict(enumerate(results)), found,
-            dict(enumerate(gs)),
-        )
+    if not is_shown_linear(node, leaves, results, start, unrecorded):
+        with each_example(*(p.shape for p in node.parents if p is not None), node.shape):
+            found = check_linear(
+                REVERSE, node, spaces, like, again, draws, dict(enumerate(results)), found,
+                dict(enumerate(gs)),
+            )
     for parent, r in zip(node.parents, found, strict=True):
         if r is not None:
             accumulate(cotangents, parent, r)
@@ -138,8 +135,10 @@ def pull_transposed(
 def _on_zeros(
     spaces: Sequence[Space | None], like: Any, record: bool, cls: type,
     run: Callable[[list[Any]], None], subject: str, other: str,
-) -> tuple[list[Any], int]:
+) -> tuple[list[Any], int, Unrecorded]:
     """Record a linear rule on zeros of some spaces; their leaves, and the number at the start.
+
+    The third result knows whether an operation on them was not recorded.
 
     Raises `NotDifferentiableError` if an argument left the library inside the rule; `other` is the
     rule that the user can write instead.
@@ -147,6 +146,11 @@ def _on_zeros(
     start = number()
     before = _state.recording(fresh=not record)
     departed, _ = follow()
+    unrecorded, now = Unrecorded(start), _state.state()
+    if now.observers or now.purpose != _state.NORMAL:
+        unrecorded.found = True  # it would not be seen
+    else:
+        _state.change(observers=(unrecorded,))
     try:
         zeros = [None if s is None else _leaf(s, like, cls) for s in spaces]
         run(zeros)
@@ -160,7 +164,7 @@ def _on_zeros(
             f"one that leaves the library by {gone.by} at {gone.line}",
             f"write it with tensor operations, or write {other} too",
         )
-    return leaves, start
+    return leaves, start, unrecorded
 
 
 def _leaf(space: Space, like: Any, cls: type) -> Any:

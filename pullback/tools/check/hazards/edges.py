@@ -164,7 +164,7 @@ def _at(subject: Subject, point: list[Any], d: Direction, name: str) -> Finding:
 def _is_noise(seen: float, gradients: Sequence[Any]) -> bool:
     """Whether a number is within the rounding errors of gradients that have been computed."""
     finite = [numpy.abs(g[numpy.isfinite(g)]).max(initial=0) for g in gradients]
-    return 0 < abs(seen) <= 4 * numpy.finfo(float).eps * float(max(finite))
+    return bool(0 < abs(seen) <= 4 * float(numpy.finfo(float).eps) * float(max(finite)))
 
 
 def _is_wrong_far_out(
