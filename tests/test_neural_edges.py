@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.arrays.numpy_ import nn
+from pullback.arrays.numpy_ import convolutions, nn
 from pullback.ops.activations import finite_max, gate
 from pullback.ops.losses import cross_entropy_slope
 from pullback.ops.normalising import normalise
@@ -226,7 +226,7 @@ def test_convolutions_in_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch) ->
         return [a.numpy() for a in (y, *pb.autograd.grad(y, leaves, c))]
 
     whole = all_three()
-    monkeypatch.setattr(nn, "_BLOCK", 1500)  # two examples fit
+    monkeypatch.setattr(convolutions, "_BLOCK", 1500)  # two examples fit
     for found, wanted in zip(all_three(), whole, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 

@@ -99,12 +99,12 @@ _KERNELS: dict[str, Callable[..., Any]] = {
 _LAZY = {"erf": "scipy.special", "erfc": "scipy.special", **special.LAZY}
 
 FILES = {
+    "convolutions": "convolution convolution_input_adjoint convolution_weight_adjoint",
     "decompositions": "cholesky eig eigh eigvalsh lu pinv qr svd svdvals",
     "linalg": "adjugate expm inv solve triangular_solve",
     "nn":
-        "convolution convolution_input_adjoint convolution_weight_adjoint cross_entropy_slope "
-        "gate logsumexp max_pool max_pool_gather max_pool_scatter normalise relu sigmoid softmax "
-        "sum_pool sum_pool_adjoint where",
+        "cross_entropy_slope gate logsumexp max_pool max_pool_gather max_pool_scatter normalise "
+        "relu sigmoid softmax sum_pool sum_pool_adjoint where",
 }
 """Files of kernels; each is imported when one of its kernels is first used."""
 
@@ -188,9 +188,11 @@ class NumPy:
 
     def unpooled(self) -> None:
         """Frees idle memory, so that tracemalloc sees the next allocations."""
+        from . import scratch
         from .large import POOL
 
         POOL.clear()
+        scratch.clear()
 
     def owner(self, array: Any) -> Any:
         """The array at the end of the chain of bases."""

@@ -1,8 +1,8 @@
 """NumPy: kernels of neural operations where a plain formula would be slow or would warn.
 
 Each has the name, arguments and meaning of its operation in `ops`, and takes arrays or NumPy
-scalars. Convolutions and pooling never copy padded windows: for each position in the window,
-`_taps` pairs the entries of the input with those of the output.
+scalars. Pooling never copies padded windows: for each position in the window, `_taps` pairs the
+entries of the input with those of the output. Convolutions are in `convolutions`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
-from numpy import errstate, matmul, maximum
+from numpy import errstate, maximum
 
 _Sizes = tuple[int, ...]
 _Index = tuple[Any, ...]
@@ -212,82 +212,6 @@ def _taps(sizes: _Sizes, outs: _Sizes, windows: Any) -> Iterator[tuple[_Sizes, _
         yield position, (..., *(p[0] for p in pairs)), (..., *(p[1] for p in pairs))
 
 
-# Convolutions: matrix products with columns, a block of examples at a time ------------------
-
-_BLOCK = 1 << 20
-"""The maximum number of entries of a block's columns, so that they stay in the cache."""
-
-
-def _blocks(n: int, per_example: int) -> Iterator[slice]:
-    step = max(1, _BLOCK // max(1, per_example))
-    return (slice(i, i + step) for i in range(0, n, step))
-
-
-def convolution(x: Any, w: Any, windows: Any, groups: int) -> Any:
-    """Each entry of the output is the product of w and a window of x."""
-    outs = windows.outs(x.shape[2:])
-    taps = list(_taps(x.shape[2:], outs, windows))
-    out = numpy.empty((len(x), len(w), *outs), numpy.result_type(x, w))
-    weights = _matrices(w, groups)
-    for block in _blocks(len(x), x.shape[1] * math.prod((*windows.lengths, *outs))):
-        part = matmul(weights, _columns(x[block], taps, windows, outs, groups))
-        target = out[block]
-        target[...] = part.reshape(len(w), len(target), *outs).swapaxes(0, 1)
-    return out
-
-
-def convolution_weight_adjoint(g: Any, x: Any, windows: Any, groups: int) -> Any:
-    """Σ over examples and places of g times the window of x."""
-    n, channels = x.shape[:2]
-    outs, rows = g.shape[2:], g.shape[1]
-    taps = list(_taps(x.shape[2:], outs, windows))
-    total = numpy.zeros(
-        (rows, channels // groups, *windows.lengths), numpy.result_type(x, g)
-    )
-    matrices = _matrices(total, groups)  # a view, for in-place addition
-    for block in _blocks(n, channels * math.prod((*windows.lengths, *outs))):
-        columns = _columns(x[block], taps, windows, outs, groups)
-        matrices += matmul(_rows(g[block], groups), columns.swapaxes(1, 2))
-    return total
-
-
-def convolution_input_adjoint(g: Any, w: Any, windows: Any, sizes: _Sizes, groups: int) -> Any:
-    """Adds each entry of g times w at its window."""
-    outs, n, channels = g.shape[2:], len(g), groups * w.shape[1]
-    taps = list(_taps(sizes, outs, windows))
-    total = numpy.zeros((n, channels, *sizes), numpy.result_type(g, w))
-    weights = _matrices(w, groups).swapaxes(1, 2)
-    for block in _blocks(n, channels * math.prod((*windows.lengths, *outs))):
-        columns = matmul(weights, _rows(g[block], groups))
-        target = total[block].swapaxes(0, 1)
-        columns = columns.reshape(channels, *windows.lengths, target.shape[1], *outs)
-        for position, at_x, at_out in taps:
-            target[at_x] += columns[(slice(None), *position)][at_out]
-    return total
-
-
-def _matrices(w: Any, groups: int) -> Any:
-    """(groups, outputs of a group, inputs of a group · window)."""
-    return w.reshape(groups, len(w) // groups, math.prod(w.shape[1:]))
-
-
-def _rows(g: Any, groups: int) -> Any:
-    """(groups, outputs of a group, examples · places)."""
-    n, channels = g.shape[:2]
-    return g.swapaxes(0, 1).reshape(groups, channels // groups, n * math.prod(g.shape[2:]))
-
-
-def _columns(x: Any, taps: Any, windows: Any, outs: _Sizes, groups: int) -> Any:
-    """(groups, inputs of a group · window, examples · places): the inputs of each output."""
-    n, channels = x.shape[:2]
-    columns = numpy.zeros((channels, *windows.lengths, n, *outs), x.dtype)
-    x = x.swapaxes(0, 1)
-    for position, at_x, at_out in taps:
-        columns[(slice(None), *position)][at_out] = x[at_x]
-    rows = channels // groups * math.prod(windows.lengths)
-    return columns.reshape(groups, rows, n * math.prod(outs))
-
-
 # Pooling ------------------------------------------------------------------------------------
 
 
@@ -347,8 +271,7 @@ def max_pool_gather(h: Any, x: Any, out: Any, windows: Any) -> Any:
 KERNELS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
-        convolution, convolution_input_adjoint, convolution_weight_adjoint, cross_entropy_slope,
-        gate, logsumexp, max_pool, max_pool_gather, max_pool_scatter, normalise, relu, sigmoid,
-        softmax, sum_pool, sum_pool_adjoint, where,
+        cross_entropy_slope, gate, logsumexp, max_pool, max_pool_gather, max_pool_scatter,
+        normalise, relu, sigmoid, softmax, sum_pool, sum_pool_adjoint, where,
     )
 }
