@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
-
-import numpy
 
 from .. import ops
 from ..arrays.symbol import Symbol
+from ..composed.positions import along
 from ..errors import SymbolError
 from ..kinds.symbols import whole
 from .convert import axis_of, checked, matched, operand, shape_of
@@ -20,7 +20,7 @@ __all__ = [
     "tensor_scatter_nd_update",
 ]
 
-_ALL = numpy.s_[:]
+_ALL = builtins.slice(None)
 
 
 @checked
@@ -101,7 +101,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
         stop = n if length == -1 else start + length
         if not 0 <= start <= stop <= n:
             raise invalid("`slice`", f"a slice within [0, {n}]", f"{start} to {stop}")
-        index.append(numpy.s_[start:stop])
+        index.append(builtins.slice(start, stop))
     return ops.getitem(x, tuple(index))
 
 
@@ -176,7 +176,4 @@ def _coordinates(at: Any, shape: Any, subject: str) -> tuple[Any, ...]:
 
 def _batch(at: Any, count: int) -> tuple[Any, ...]:
     """Indices along the leading axes, to broadcast with `at`."""
-    return tuple(
-        numpy.arange(at.shape[i]).reshape((-1,) + (1,) * (at.ndim - i - 1))
-        for i in range(count)
-    )
+    return tuple(along(at.shape[i], i, at.ndim) for i in range(count))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
-
-import numpy
 
 from .. import ops
 from ..core.tensor import raw
@@ -65,7 +64,7 @@ def split(
     """
     x, axis = operand(value), axis_of(axis)
     given = raw(num_or_size_splits)
-    if isinstance(given, (int, numpy.integer)):
+    if isinstance(given, Integral):
         return list(ops.split(x, int(given), axis=axis))
     sizes = list(shape_of(given))
     if -1 in sizes:

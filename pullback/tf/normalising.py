@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
-
-import numpy
 
 from .. import ops
 from ..core.tensor import wrap
 from ..kinds.symbols import whole
+from ..nn import functional
 from .convert import axis_of, checked, matched, operand
 from .tensor import Tensor
 
@@ -53,7 +53,7 @@ def sufficient_statistics(
     if shift is not None:
         x, shift = matched("sufficient_statistics", x, shift)
     lengths = [x.shape[a] for a in (axis if isinstance(axis, tuple) else (axis,))]
-    count = wrap(Tensor, numpy.asarray(numpy.prod(lengths), x._data.dtype))
+    count = wrap(Tensor, ops.full((), prod(lengths), dtype=x._data.dtype)._data)
     moved = x if shift is None else x - shift
     return (count, ops.sum(moved, axis=axis, keepdims=keepdims),
             ops.sum(moved * moved, axis=axis, keepdims=keepdims), shift)
@@ -102,10 +102,10 @@ def local_response_normalization(
     array([1.], dtype=float32)
     """
     x = operand(input, "f", "local_response_normalization")
-    n = x.shape[-1]
-    near = abs(numpy.arange(n)[:, None] - numpy.arange(n)) <= depth_radius
-    total = ops.matmul(x * x, wrap(Tensor, near.astype(x._data.dtype)))
-    return x * (bias + alpha * total) ** (-float(beta))
+    size = 2 * depth_radius + 1
+    first = ops.moveaxis(x, -1, 1)
+    found = functional.local_response_norm(first, size, alpha * size, float(beta), bias)
+    return ops.moveaxis(found, 1, -1)
 
 
 lrn = local_response_normalization

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
-import numpy
-
 from .. import ops
+from ..composed.positions import flat
 from ..kinds.symbols import whole
 from .convert import checked, matched
 from .gathering import _coordinates, _positions
@@ -40,8 +40,8 @@ def _extreme(
         at = _positions(indices)
         where = _coordinates(at, x.shape, call.__name__)
         lead, rest = tuple(x.shape[: at.shape[-1]]), tuple(x.shape[at.shape[-1] :])
-        places = numpy.ravel_multi_index(where, lead).reshape(-1)
-        count = int(numpy.prod(lead))
+        places = flat(where, lead).reshape(-1)
+        count = prod(lead)
         given = reduce(ops.reshape(updates, (places.size, *rest)), places, count)
         return choose(x, ops.reshape(given, tuple(x.shape)))
 

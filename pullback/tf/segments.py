@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy
-
 from .. import ops
-from ..arrays.numpy_.narrow import finfo
+from ..composed import segments as composed
 from ..core.tensor import raw, wrap
 from ..kinds.symbols import whole
 from .convert import checked, operand
@@ -31,7 +29,7 @@ def _numbers(data: Any, ids: Any, count: Any, subject: str) -> tuple[Any, Any, i
                       f"a shape that is a prefix of {x.shape}", f"{at.shape}")
     flat = at.reshape(-1)
     if count is None:
-        if at.ndim != 1 or (flat.size and ((numpy.diff(flat) < 0).any() or flat[0] < 0)):
+        if at.ndim != 1 or (flat.size and ((flat[1:] < flat[:-1]).any() or flat[0] < 0)):
             raise invalid(
                 f"argument `segment_ids` of `{subject}`",
                 "segment ids in ascending order",
@@ -44,65 +42,16 @@ def _numbers(data: Any, ids: Any, count: Any, subject: str) -> tuple[Any, Any, i
         raise invalid(f"argument `segment_ids` of `{subject}`", f"segment ids below {count}",
                       f"segment id {flat.max()}")
     rest = tuple(x.shape[at.ndim :])
-    return ops.reshape(x, (flat.size, *rest)), numpy.where(flat < 0, count, flat), count
+    return ops.reshape(x, (flat.size, *rest)), raw(ops.where(flat < 0, count, flat)), count
 
 
-def _added(x: Any, ids: Any, count: int) -> Any:
-    zeros = numpy.zeros((count + 1, *x.shape[1:]), x._data.dtype)
-    return ops.add_at(wrap(Tensor, zeros), x, (ids,))[:count]
+def _unsorted(kind: str, what: str, empty: str) -> Callable[..., Any]:
+    reduce = getattr(composed, f"segment_{kind}")
 
-
-def _sizes(x: Any, ids: Any, count: int) -> Any:
-    """The number of entries in each segment, at least 1, as a divisor."""
-    sizes = numpy.maximum(numpy.bincount(ids, minlength=count + 1)[:count], 1)
-    return sizes.astype(x._data.dtype).reshape((-1, *(1,) * (x.ndim - 1)))
-
-
-def _side_by_side(x: Any, ids: Any, count: int, filling: Any) -> Any:
-    """One row of entries per segment, padded with a number."""
-    sizes = numpy.bincount(ids, minlength=count + 1)[:count]
-    places = numpy.full((count, max(1, int(sizes.max(initial=0)))), len(ids))
-    order = numpy.argsort(ids, kind="stable")
-    order = order[ids[order] < count]
-    ends = numpy.cumsum(sizes)
-    places[ids[order], numpy.arange(len(order)) - (ends - sizes)[ids[order]]] = order
-    one = wrap(Tensor, numpy.full((1, *x.shape[1:]), filling, x._data.dtype))
-    return ops.take(ops.concat([x, one], axis=0), places, axis=0)
-
-
-def _limits(dtype: Any) -> Any:
-    return numpy.iinfo(dtype) if dtype.kind in "iu" else finfo(dtype)
-
-
-def _sum(x: Any, ids: Any, count: int) -> Any:
-    return _added(x, ids, count)
-
-
-def _mean(x: Any, ids: Any, count: int) -> Any:
-    return _added(x, ids, count) / wrap(Tensor, _sizes(x, ids, count))
-
-
-def _sqrt_n(x: Any, ids: Any, count: int) -> Any:
-    return _added(x, ids, count) / wrap(Tensor, numpy.sqrt(_sizes(x, ids, count)))
-
-
-def _prod(x: Any, ids: Any, count: int) -> Any:
-    return ops.prod(_side_by_side(x, ids, count, 1), axis=1, dtype=x._data.dtype)
-
-
-def _max(x: Any, ids: Any, count: int) -> Any:
-    return ops.max(_side_by_side(x, ids, count, _limits(x._data.dtype).min), axis=1)
-
-
-def _min(x: Any, ids: Any, count: int) -> Any:
-    return ops.min(_side_by_side(x, ids, count, _limits(x._data.dtype).max), axis=1)
-
-
-def _unsorted(name: str, reduce: Callable[..., Any], what: str, empty: str) -> Callable[..., Any]:
     def call(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
         return reduce(*_numbers(data, segment_ids, num_segments, call.__name__))
 
-    call.__name__ = call.__qualname__ = name
+    call.__name__ = call.__qualname__ = f"unsorted_segment_{kind}"
     call.__doc__ = (
         f"{what} of the entries per segment id in [0, num_segments); {empty} if there are none.\n\n"
         "Entries with a negative id are skipped. The shape of segment_ids is a prefix of the\n"
@@ -111,17 +60,19 @@ def _unsorted(name: str, reduce: Callable[..., Any], what: str, empty: str) -> C
     return checked(whole(call))
 
 
-def _in_order(name: str, reduce: Callable[..., Any], what: str) -> Callable[..., Any]:
+def _in_order(kind: str, what: str) -> Callable[..., Any]:
+    reduce = getattr(composed, f"segment_{kind}")
+
     def call(data: Any, segment_ids: Any, name: str | None = None) -> Any:
         x, ids, count = _numbers(data, segment_ids, None, call.__name__)
         found = reduce(x, ids, count)
-        missing = numpy.bincount(ids, minlength=count) == 0
-        if reduce in (_max, _min) and missing.any():
+        missing = composed.sizes(ids, count) == 0
+        if kind in ("max", "min") and missing.any():
             there = ~missing.reshape((-1, *(1,) * (x.ndim - 1)))
             found = ops.where(there, found, ops.zeros_like(found))
         return found
 
-    call.__name__ = call.__qualname__ = name
+    call.__name__ = call.__qualname__ = f"segment_{kind}"
     call.__doc__ = (
         f"{what} of the entries per segment id; the ids must be in ascending order.\n\n"
         "Raises an `InvalidArgumentError` if they are not."
@@ -129,25 +80,15 @@ def _in_order(name: str, reduce: Callable[..., Any], what: str) -> Callable[...,
     return checked(whole(call))
 
 
-segment_sum, segment_mean = (
-    _in_order("segment_sum", _sum, "The sum"), _in_order("segment_mean", _mean, "The mean")
-)
-segment_prod = _in_order("segment_prod", _prod, "The product")
-segment_max, segment_min = (
-    _in_order("segment_max", _max, "The largest"), _in_order("segment_min", _min, "The smallest")
-)
-unsorted_segment_sum = _unsorted("unsorted_segment_sum", _sum, "The sum", "0")
-unsorted_segment_mean = _unsorted("unsorted_segment_mean", _mean, "The mean", "0")
-unsorted_segment_sqrt_n = _unsorted(
-    "unsorted_segment_sqrt_n", _sqrt_n, "The sum, divided by the root of the count,", "0"
-)
-unsorted_segment_prod = _unsorted("unsorted_segment_prod", _prod, "The product", "1")
-unsorted_segment_max = _unsorted(
-    "unsorted_segment_max", _max, "The maximum", "the dtype's smallest number"
-)
-unsorted_segment_min = _unsorted(
-    "unsorted_segment_min", _min, "The minimum", "the dtype's largest number"
-)
+segment_sum, segment_mean = _in_order("sum", "The sum"), _in_order("mean", "The mean")
+segment_prod = _in_order("prod", "The product")
+segment_max, segment_min = _in_order("max", "The largest"), _in_order("min", "The smallest")
+unsorted_segment_sum = _unsorted("sum", "The sum", "0")
+unsorted_segment_mean = _unsorted("mean", "The mean", "0")
+unsorted_segment_sqrt_n = _unsorted("sqrt_n", "The sum, divided by the root of the count,", "0")
+unsorted_segment_prod = _unsorted("prod", "The product", "1")
+unsorted_segment_max = _unsorted("max", "The maximum", "the dtype's smallest number")
+unsorted_segment_min = _unsorted("min", "The minimum", "the dtype's largest number")
 
 
 @checked
@@ -173,9 +114,9 @@ def bincount(
         rows = [bincount(r, None if weights is None else weights[i], length, length, dtype,
                          binary_output=binary_output) for i, r in enumerate(at)]
         return ops.stack(rows, axis=0)
-    kept = numpy.where((at >= length) | (at < 0), -1, at).reshape(-1)
+    kept = raw(ops.where((at >= length) | (at < 0), length, at)).reshape(-1)
     if weights is None:
-        counts = numpy.bincount(kept[kept >= 0], minlength=length)
-        counts = numpy.minimum(counts, 1) if binary_output else counts
+        counts = composed.sizes(kept, length)
+        counts = counts > 0 if binary_output else counts
         return wrap(Tensor, counts.astype(array_dtype(dtype)))
-    return _added(ops.reshape(operand(weights), (-1,)), numpy.where(kept < 0, length, kept), length)
+    return composed.segment_sum(ops.reshape(operand(weights), (-1,)), kept, length)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy
-
 from .. import ops
 from ..arrays.inexact import kind_of
-from ..arrays.numpy_.narrow import finfo
+from ..composed import positions
+from ..composed.counting import unique_in_order
+from ..composed.segments import limits
 from ..core.tensor import raw, wrap
 from ..kinds.symbols import whole
 from .convert import as_tensor, axis_of, checked, convert_to_tensor, matched, operand, shape_of
@@ -45,14 +45,9 @@ def _unique(x: Any, out_idx: Any) -> tuple[Any, Any, Any]:
     data = operand(x)._data
     if data.ndim != 1:
         raise invalid("`unique`", "a vector", f"shape {data.shape}")
-    values, first, inverse, counts = numpy.unique(
-        data, return_index=True, return_inverse=True, return_counts=True
-    )
-    order = numpy.argsort(first)
-    rank = numpy.argsort(order)
+    values, which, counts = unique_in_order(data)
     kind = array_dtype(out_idx)
-    return (wrap(Tensor, values[order]), wrap(Tensor, rank[inverse].astype(kind)),
-            wrap(Tensor, counts[order].astype(kind)))
+    return wrap(Tensor, values), *(wrap(Tensor, a.astype(kind)) for a in (which, counts))
 
 
 @checked
@@ -87,7 +82,7 @@ def sequence_mask(
     """
     n = operand(lengths, "iu", "sequence_mask")
     most = int(raw(n).max(initial=0)) if maxlen is None else int(raw(maxlen))
-    places = wrap(Tensor, numpy.arange(most, dtype=n._data.dtype))
+    places = wrap(Tensor, ops.arange(most, dtype=n._data.dtype)._data)
     return ops.astype(places < ops.expand_dims(n, axis=-1), array_dtype(dtype))
 
 
@@ -127,7 +122,7 @@ def dynamic_partition(
         raise invalid("argument `partitions` of `dynamic_partition`",
                       f"one number in [0, {num_partitions}) per entry", f"{at}")
     flat = ops.reshape(x, (at.size, *x.shape[at.ndim :]))
-    return [ops.take(flat, numpy.flatnonzero(at.reshape(-1) == i), axis=0)
+    return [ops.take(flat, (at.reshape(-1) == i).nonzero()[0], axis=0)
             for i in range(int(num_partitions))]
 
 
@@ -142,13 +137,10 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
     places = [operand(i, "i", "dynamic_stitch")._data for i in indices]
     parts = matched("dynamic_stitch", *data)
     rest = tuple(parts[0].shape[places[0].ndim :])
-    flat = numpy.concatenate([p.reshape(-1) for p in places])
+    flat = ops.concat([p.reshape(-1) for p in places])
     entries = ops.concat([ops.reshape(x, (p.size, *rest)) for p, x in zip(
         places, parts, strict=True)], axis=0)
-    count = int(flat.max(initial=-1)) + 1
-    last = numpy.full(count, -1)
-    last[flat] = numpy.arange(flat.size)
-    return ops.take(entries, last, axis=0)
+    return ops.take(entries, positions.last_written(flat), axis=0)
 
 
 @checked
@@ -165,10 +157,10 @@ def reverse_sequence(
     x, lengths = operand(input), operand(seq_lengths, "i", "reverse_sequence")._data
     along, of = int(axis_of(seq_axis)), int(axis_of(0 if batch_axis is None else batch_axis))
     n = x.shape[along]
-    places = numpy.broadcast_to(numpy.arange(n), (len(lengths), n))
-    turned = numpy.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
+    places = positions.along(n, 1, 2)
+    turned = ops.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
     moved = ops.moveaxis(ops.moveaxis(x, of, 0), along if along > of else along + 1, 1)
-    taken = ops.getitem(moved, (numpy.arange(len(lengths))[:, None], turned))
+    taken = ops.getitem(moved, (positions.along(len(lengths), 0, 2), turned))
     return ops.moveaxis(ops.moveaxis(taken, 1, along if along > of else along + 1), 0, of)
 
 
@@ -181,8 +173,7 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Any:
            [1, 2]], dtype=int32)
     """
     at = operand(indices, "i", "unravel_index")._data
-    found = numpy.unravel_index(at, shape_of(dims))
-    return wrap(Tensor, numpy.stack(found).astype(at.dtype))
+    return wrap(Tensor, positions.coordinates(at, shape_of(dims)))
 
 
 # Converting and inspecting --------------------------------------------------------------------
@@ -196,9 +187,8 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
     array([255,   0], dtype=uint8)
     """
     x, kind = operand(value, "fiu", "saturate_cast"), array_dtype(dtype)
-    limits = numpy.iinfo(kind) if kind.kind in "iu" else finfo(kind)
-    own = numpy.iinfo(x._data.dtype) if x._data.dtype.kind in "iu" else finfo(x._data.dtype)
-    low, high = max(limits.min, own.min), min(limits.max, own.max)
+    ends, own = limits(kind), limits(x._data.dtype)
+    low, high = max(ends.min, own.min), min(ends.max, own.max)
     return ops.astype(ops.clip(x, low, high), kind)
 
 
@@ -243,7 +233,7 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """
     x = as_tensor(tensor)
     operation = getattr(x._data, "operation", None)
-    return numpy.asarray(x._data) if operation is None else operation.value
+    return x._data if operation is None else operation.value
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:
@@ -261,7 +251,7 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     >>> broadcast_static_shape([2, 1], [3])
     TensorShape([2, 3])
     """
-    return TensorShape(numpy.broadcast_shapes(tuple(shape_x), tuple(shape_y)))
+    return TensorShape(ops.broadcast_shapes(tuple(shape_x), tuple(shape_y)))
 
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
@@ -270,8 +260,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
     >>> broadcast_dynamic_shape([2, 1], [3]).numpy()
     array([2, 3], dtype=int32)
     """
-    found = numpy.broadcast_shapes(shape_of(shape_x), shape_of(shape_y))
-    return as_tensor(numpy.asarray(found, "int32"))
+    return as_tensor(list(ops.broadcast_shapes(shape_of(shape_x), shape_of(shape_y))), ops.int32)
 
 
 # Quotients -------------------------------------------------------------------------------------

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy
-
 from .. import fft as _core
-from .. import ops
+from ..composed.frames import cosine_window, frames, overlapping_sum
 from ..core.tensor import raw, wrap
 from ..kinds.symbols import whole
 from .convert import axis_of, checked, operand, shape_of
@@ -107,15 +104,7 @@ def frame(
     TensorShape([3, 2])
     """
     x, length, step = operand(signal), int(raw(frame_length)), int(raw(frame_step))
-    axis = axis % x.ndim
-    n = x.shape[axis]
-    count = -(-n // step) if pad_end else max(0, 1 + (n - length) // step)
-    if pad_end:
-        missing = max(0, (count - 1) * step + length - n)
-        ends = [(0, missing if i == axis else 0) for i in range(x.ndim)]
-        x = ops.pad(x, ends, constant_values=raw(pad_value))
-    places = numpy.arange(count)[:, None] * step + numpy.arange(length)
-    return ops.take(x, places, axis=axis)
+    return frames(x, length, step, axis, raw(pad_value) if pad_end else None)
 
 
 @checked
@@ -126,11 +115,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> An
     >>> overlap_and_add([[1.0, 1.0], [1.0, 1.0]], 1).numpy()
     array([1., 2., 1.], dtype=float32)
     """
-    x, step = operand(signal), int(raw(frame_step))
-    count, length = x.shape[-2:]
-    places = numpy.arange(count)[:, None] * step + numpy.arange(length)
-    zeros = numpy.zeros((*x.shape[:-2], (count - 1) * step + length), x._data.dtype)
-    return ops.add_at(wrap(Tensor, zeros), x, (..., places))
+    return overlapping_sum(operand(signal), int(raw(frame_step)))
 
 
 def hann_window(
@@ -156,7 +141,5 @@ def hamming_window(
 
 
 def _cosine(length: Any, periodic: bool, dtype: Any, mean: float) -> Any:
-    n = int(raw(length))
-    turn = n if periodic and n % 2 == 0 else n - 1  # as in TensorFlow, odd lengths are symmetric
-    wave = numpy.cos(2 * math.pi * numpy.arange(n) / max(1, turn)) if n > 1 else -numpy.ones(n)
-    return wrap(Tensor, (mean - (1 - mean) * wave).astype(array_dtype(dtype)))
+    found = cosine_window(int(raw(length)), mean, periodic)
+    return wrap(Tensor, found.astype(array_dtype(dtype)))

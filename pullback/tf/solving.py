@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, NamedTuple
-
-import numpy
 
 from .. import linalg as _core
 from .. import ops
 from ..composed.diagonals import on_diagonal, with_diagonal
 from ..core.tensor import raw, wrap
 from ..kinds.symbols import whole
-from .convert import axis_of, checked, matched, operand
+from .convert import axis_of, checked, matched, operand, shape_of
 from .errors import invalid
 from .shaping import reshape
 from .tensor import Tensor
@@ -153,7 +152,7 @@ def pinv(
     """
     x = _matrix(a, "pinv")
     if rcond is None:
-        rcond = 10.0 * max(x.shape[-2:]) * float(numpy.finfo(x._data.dtype).eps)
+        rcond = 10.0 * max(x.shape[-2:]) * float(ops.finfo(x._data.dtype).eps)
     return _core.pinv(x, rtol=raw(rcond))
 
 
@@ -169,9 +168,9 @@ def matrix_rank(
     x = _matrix(a, "matrix_rank")
     s = _core.svdvals(x)
     if tol is None:
-        eps = float(numpy.finfo(x._data.dtype).eps)
+        eps = float(ops.finfo(x._data.dtype).eps)
         tol = ops.max(s, axis=-1, keepdims=True) * (eps * max(x.shape[-2:]))
-    return ops.sum(ops.astype(s > tol, numpy.dtype("int32")), axis=-1, dtype=numpy.dtype("int32"))
+    return ops.sum(ops.astype(s > tol, ops.int32), axis=-1, dtype=ops.int32)
 
 
 @checked
@@ -232,7 +231,7 @@ def lstsq(
         return _core.lstsq(a, b)
     wide = a.shape[-2] < a.shape[-1]
     square = a @ _adjoint(a) if wide else _adjoint(a) @ a
-    one = wrap(Tensor, weight * numpy.eye(square.shape[-1], dtype=square._data.dtype))
+    one = wrap(Tensor, raw(weight * ops.eye(square.shape[-1], dtype=square._data.dtype)))
     if wide:
         return _adjoint(a) @ _core.solve(square + one, b)
     return _core.solve(square + one, _adjoint(a) @ b)
@@ -332,9 +331,9 @@ def set_diag(
 
 
 def _one(k: Any, subject: str) -> int:
-    at = numpy.asarray(raw(k)).reshape(-1)
-    if at.size != 1:
-        raise invalid(f"argument `k` of `{subject}`", "one diagonal", f"{at.tolist()}")
+    at = shape_of(k)
+    if len(at) != 1:
+        raise invalid(f"argument `k` of `{subject}`", "one diagonal", f"{list(at)}")
     return int(at[0])
 
 
@@ -361,5 +360,5 @@ def tensor_diag_part(input: Any, name: str | None = None) -> Any:
     """
     x = operand(input)
     lead = tuple(x.shape[: x.ndim // 2])
-    n = int(numpy.prod(lead))
+    n = prod(lead)
     return reshape(diag_part(reshape(x, (n, n))), lead)

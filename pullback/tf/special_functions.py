@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy
-
 from .. import ops, special
+from ..composed.counting import pair_counts
+from ..composed.segments import limits
 from ..core.tensor import raw, wrap
 from ..kinds.symbols import whole
 from .convert import axis_of, checked, matched, operand
@@ -144,7 +144,7 @@ def cumulative_logsumexp(
     x, axis = operand(x, "f", "cumulative_logsumexp"), int(axis_of(axis))
     x = ops.flip(x, axis=axis) if reverse else x
     parts = ops.unstack(x, axis=axis)
-    lowest = numpy.asarray(numpy.finfo(x._data.dtype).min)
+    lowest = limits(x._data.dtype).min
     total = ops.zeros_like(parts[0]) + wrap(Tensor, lowest.astype(x._data.dtype))
     made = []
     for part in parts:
@@ -164,7 +164,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Any:
     >>> zero_fraction([0.0, 1.0]).numpy()
     np.float32(0.5)
     """
-    return ops.mean(ops.astype(ops.equal(operand(value), 0), numpy.dtype("float32")))
+    return ops.mean(ops.astype(ops.equal(operand(value), 0), ops.float32))
 
 
 @checked
@@ -176,7 +176,7 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     array([ True, False])
     """
     at, x = operand(targets, "iu", "in_top_k"), operand(predictions, "f", "in_top_k")
-    classes = numpy.arange(x.shape[1], dtype=at._data.dtype)
+    classes = ops.arange(x.shape[1], dtype=at._data.dtype)._data
     mine = ops.equal(ops.expand_dims(at, axis=-1), wrap(Tensor, classes))
     own = ops.sum(ops.where(mine, x, 0), axis=-1)
     larger = ops.count_nonzero(x > ops.expand_dims(own, axis=-1), axis=-1)
@@ -201,10 +201,8 @@ def confusion_matrix(
     size = most if num_classes is None else int(raw(num_classes))
     if most > size or min(rows.min(initial=0), columns.min(initial=0)) < 0:
         raise invalid("`confusion_matrix`", f"numbers in [0, {size})", f"{most - 1}")
-    made = numpy.zeros((size, size), array_dtype(dtype))
-    numpy.add.at(made, (rows, columns), 1 if weights is None else numpy.asarray(
-        raw(weights)).reshape(-1))
-    return wrap(Tensor, made)
+    given = 1 if weights is None else operand(weights)._data.reshape(-1)
+    return wrap(Tensor, pair_counts(rows, columns, size, given, array_dtype(dtype)))
 
 
 @checked
@@ -216,9 +214,9 @@ def invert_permutation(x: Any, name: str | None = None) -> Any:
     array([1, 2, 0], dtype=int32)
     """
     at = operand(x, "i", "invert_permutation")._data
-    if not numpy.array_equal(numpy.sort(at), numpy.arange(at.size)):
+    if sorted(at.tolist()) != list(range(at.size)):
         raise invalid("`invert_permutation`", "a permutation of 0 … n - 1", f"{at}")
-    return wrap(Tensor, numpy.argsort(at).astype(at.dtype))
+    return wrap(Tensor, ops.argsort(at).astype(at.dtype))
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> Any:

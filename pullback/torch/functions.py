@@ -10,11 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy
-
 from .. import ops
 from .. import special as _special
 from ..arrays.inexact import kind_of
+from ..composed import counting
 from ..composed import elementwise as composed
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError
@@ -125,14 +124,14 @@ def logaddexp2(input: Any, other: Any) -> Any:
 def _whole_pair(function: Callable[..., Any], name: str, doc: str) -> Any:
     def call(input: Any, other: Any) -> Any:
         x, y = promoted(tensor_of(input), other)
-        return wrap(Tensor, numpy.asarray(function(raw(x), raw(y))))
+        return wrap(Tensor, function(raw(x), raw(y)))
 
     call.__doc__ = doc
     return guarded(call, name)
 
 
-gcd = _whole_pair(numpy.gcd, "gcd", "The greatest common divisor of integers.")
-lcm = _whole_pair(numpy.lcm, "lcm", "The least common multiple of integers.")
+gcd = _whole_pair(counting.gcd, "gcd", "The greatest common divisor of integers.")
+lcm = _whole_pair(counting.lcm, "lcm", "The least common multiple of integers.")
 
 
 @guarded
@@ -214,7 +213,7 @@ def isneginf(input: Any) -> Any:
 def isreal(input: Any) -> Any:
     """True where an entry has no imaginary part."""
     if input.dtype.kind != "c":
-        return wrap(Tensor, numpy.ones(tuple(input.shape), bool))
+        return ops.ones_like(input.detach(), dtype=ops.bool)
     return ops.imag(input.detach()) == 0
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
-import numpy
-
 from .. import ops
+from ..composed.counting import combined
+from ..composed.segments import limits
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError, ShapeError
 from .errors import as_runtime, guarded
@@ -64,12 +65,11 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 @guarded
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """A copy with consecutive entries of source where the mask is true."""
-    shape = numpy.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
-    input, held = ops.broadcast_to(input, shape), numpy.broadcast_to(raw(mask), shape)
-    count = int(held.sum())
+    input, held = ops.broadcast_arrays(input, mask.detach())
+    count = int(ops.count_nonzero(held))
     if source.numel() < count:
         raise ShapeError("`masked_scatter`", f"a source of {count} entries", f"{source.numel()}")
-    return ops.set_at(input, ops.reshape(source, (-1,))[:count], numpy.nonzero(held))
+    return ops.set_at(input, ops.reshape(source, (-1,))[:count], held)
 
 
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
@@ -94,11 +94,11 @@ def scatter_reduce(
         raise as_runtime(ArgumentError("argument `reduce`", f"one of {_REDUCTIONS}", repr(reduce)))
     src = _source(src, index)
     touched = raw(scatter_add(_zeros(input), dim, index, ops.ones_like(src.detach()))) > 0
-    start = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "amax": -numpy.inf, "amin": numpy.inf}[reduce]
+    start = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "amax": -inf, "amin": inf}[reduce]
     if input.dtype.kind == "b":
         start = reduce in ("prod", "amin")
     elif input.dtype.kind in "iu" and reduce in ("amax", "amin"):
-        ends = numpy.iinfo(input.dtype)
+        ends = limits(input.dtype)
         start = ends.min if reduce == "amax" else ends.max
     base = input if include_self else ops.where(touched, ops.astype(
         tensor_of(start), input.dtype), input)
@@ -107,7 +107,7 @@ def scatter_reduce(
     if reduce == "mean":
         ones = ops.ones_like(src.detach())
         count = raw(scatter_add(_zeros(input), dim, index, ones)) + (1 if include_self else 0)
-        count = numpy.where(touched, count, 1).astype(input.dtype)
+        count = ops.astype(ops.where(touched, count, 1), input.dtype)
         total = scatter_add(base, dim, index, src)
         return total / count if input.dtype.kind == "f" else total // count
     if reduce == "prod":
@@ -116,7 +116,7 @@ def scatter_reduce(
 
 
 def _zeros(like: Any) -> Any:
-    return wrap(Tensor, numpy.zeros(tuple(like.shape), like.dtype))
+    return ops.zeros_like(like.detach())
 
 
 def _product(out: Any, dim: int, index: Any, src: Any) -> Any:
@@ -129,9 +129,8 @@ def _product(out: Any, dim: int, index: Any, src: Any) -> Any:
 
 
 def _extreme(base: Any, dim: int, index: Any, src: Any, largest: bool) -> Any:
-    values = numpy.array(raw(base))
-    of = numpy.maximum if largest else numpy.minimum
-    of.at(values, tuple([raw(p) for p in _along(index, dim)]), raw(src))
+    at = tuple([raw(p) for p in _along(index, dim)])
+    values = combined(raw(base), raw(src), largest, at)
     best = wrap(Tensor, values)
     mine = raw(base) == values
     theirs = raw(src) == raw(gather(best, dim, index))

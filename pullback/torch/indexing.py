@@ -7,6 +7,8 @@ from typing import Any
 import numpy
 
 from .. import ops
+from ..composed import positions
+from ..composed.diagonals import places
 from ..core.tensor import raw, wrap
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..ops.strides import lattice
@@ -31,9 +33,7 @@ __all__ = [
 def _along(index: Any, dim: int) -> tuple[Any, ...]:
     """An index tuple: `index` along one axis, positions along the others."""
     shape = tuple(index.shape)
-    parts: list[Any] = [
-        numpy.arange(n).reshape((-1,) + (1,) * (len(shape) - i - 1)) for i, n in enumerate(shape)
-    ]
+    parts: list[Any] = [positions.along(n, i, len(shape)) for i, n in enumerate(shape)]
     parts[dim] = index
     return tuple(parts)
 
@@ -301,5 +301,4 @@ def _rearranged(equation: str, x: Any) -> Any:
 def trace(input: Any) -> Any:
     """The sum of the main diagonal of a matrix."""
     _axes("trace", (input, 2))
-    steps = numpy.arange(min(input.shape))
-    return ops.sum(ops.getitem(input, (steps, steps)))
+    return ops.sum(ops.getitem(input, places(*input.shape)))

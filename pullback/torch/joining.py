@@ -5,13 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numpy
-
 from .. import ops
-from ..core.tensor import wrap
+from ..core.tensor import raw
 from .errors import guarded
 from .shaping import cat, stack
-from .tensor import Tensor, tensor_of
+from .tensor import tensor_of
 from .views import atleast_1d, atleast_2d, atleast_3d
 
 __all__ = [
@@ -53,10 +51,8 @@ def block_diag(*tensors: Any) -> Any:
     width = sum(b.shape[1] for b in blocks)
     rows, left = [], 0
     for b in blocks:
-        n, m = b.shape
-        ends = [wrap(Tensor, numpy.zeros((n, k), b.dtype)) for k in (left, width - left - m)]
-        rows.append(cat([ends[0], b, ends[1]], 1))
-        left += m
+        rows.append(ops.pad(b, [(0, 0), (left, width - left - b.shape[1])]))
+        left += b.shape[1]
     return cat(rows, 0)
 
 
@@ -73,5 +69,5 @@ def cartesian_prod(*tensors: Any) -> Any:
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """Combinations of r entries of a vector, in order, one row per combination."""
     of = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    places = numpy.array(list(of(range(input.shape[0]), r)), dtype=numpy.int64).reshape(-1, r)
-    return ops.getitem(input, places)
+    places = ops.asarray([*of(range(input.shape[0]), r)], dtype=ops.int64)
+    return ops.getitem(input, raw(ops.reshape(places, (-1, r))))

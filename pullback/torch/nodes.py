@@ -6,14 +6,13 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy
-
+from .. import ops
 from ..core.multi_output import Pick
 from ..core.node import FREED, Leaf, note
 from ..core.node import Node as CoreNode
 from ..core.record import freed
 from ..core.tensor import Tensor as CoreTensor
-from ..core.tensor import wrap
+from ..core.tensor import raw, wrap
 from ..custom.context import FunctionNode
 from ..custom.saved_tensor_hooks import PackedOp, Packing, unpacked
 from ..errors import ArgumentError
@@ -220,7 +219,7 @@ def as_tensor(value: Any) -> Any:
     from .tensor import Tensor
 
     node = value.ownership_token or value.node._node
-    data = numpy.broadcast_to(numpy.zeros((), node.dtype), tuple(node.shape))
+    data = raw(ops.broadcast_to(ops.zeros((), dtype=node.dtype), tuple(node.shape)))
     return wrap(Tensor, data, node)
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-import numpy
-
 from .. import ops
+from ..arrays.batched import Batched
+from ..composed import counting
 from ..composed.statistics import INTERPOLATIONS
 from ..composed.statistics import quantile as _quantiles
 from ..core.tensor import Tensor as CoreTensor
@@ -35,10 +35,6 @@ class MinMax(NamedTuple):
 
     min: Any
     max: Any
-
-
-def _tensor(array: Any) -> Any:
-    return wrap(Tensor, numpy.asarray(array))
 
 
 def picked(input: Any, indices: Any, dim: int, keepdim: bool) -> Any:
@@ -129,32 +125,20 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent entry along an axis (the smallest of several), and its last index."""
     def along(x: Any, dim: int, keepdim: bool) -> Any:
-        values = numpy.moveaxis(raw(x), dim, -1)
-        found = numpy.empty(values.shape[:-1], numpy.int64)
-        for place in numpy.ndindex(found.shape):
-            some, counts = numpy.unique(values[place], return_counts=True)
-            found[place] = numpy.flatnonzero(values[place] == some[counts.argmax()])[-1]
-        return picked(x, _tensor(numpy.expand_dims(found, dim % x.dim())), dim, keepdim)
+        found = counting.most_frequent(raw(ops.moveaxis(x.detach(), dim, -1)))
+        return picked(x, ops.expand_dims(wrap(Tensor, found), axis=dim), dim, keepdim)
 
     return _flat_or(input, along, dim, keepdim)
 
 
 def _running(name: str, largest: bool) -> Any:
     def call(input: Any, dim: int) -> Any:
-        values = numpy.asarray(input.detach())
-        if not values.shape:
-            return ValuesIndices(ops.identity(input), _tensor(numpy.int64(0)))
-        of = numpy.maximum if largest else numpy.minimum
-        best = of.accumulate(values, axis=dim)
-        steps = numpy.arange(values.shape[dim]).reshape(
-            (-1,) + (1,) * (values.ndim - dim % values.ndim - 1)
-        )
-        index = numpy.maximum.accumulate(numpy.where(values == best, steps, 0), axis=dim)
-        return ValuesIndices(ops.take_along_axis(input, _tensor(index), axis=dim), _tensor(index))
+        index = wrap(Tensor, counting.running_extremes(raw(input), dim, largest))
+        return ValuesIndices(ops.take_along_axis(input, index, axis=dim), index)
 
     word = "largest" if largest else "smallest"
     call.__doc__ = f"The cumulative {word} along an axis, and its indices."
-    return guarded(call, name)
+    return guarded(of_scalars(call), name)
 
 
 cummax, cummin = _running("cummax", True), _running("cummin", False)
@@ -176,9 +160,9 @@ def _quantile(
             "argument `interpolation`", f"one of {INTERPOLATIONS}", interpolation
         ))
     if not isinstance(q, CoreTensor):  # in the input's precision, not the default one
-        q = tensor_of(numpy.asarray(q, "float64"))
-    points = raw(q)  # under vmap, several arrays
-    if isinstance(points, numpy.ndarray) and ((points < 0) | (points > 1)).any():
+        q = tensor_of(raw(ops.asarray(q, dtype=ops.float64)))
+    points = raw(q)
+    if points.__class__ is not Batched and ((points < 0) | (points > 1)).any():
         raise as_runtime(ArgumentError("argument `q`", "numbers in [0, 1]", f"{points.tolist()}"))
     rank = len(input.shape)
     dim = dim if rank else None
@@ -239,10 +223,6 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False,
     return ops.isin(first, tensor_of(test_elements).detach(), invert=invert)
 
 
-def _width(found: Any, out_int32: bool) -> Any:
-    return _tensor(found.astype(numpy.int32 if out_int32 else numpy.int64))
-
-
 @guarded
 def searchsorted(
     sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
@@ -253,15 +233,9 @@ def searchsorted(
     sorter  the indices that sort an unsorted sequence
     """
     way: Any = "right" if right or side == "right" else "left"
-    rows, wanted = raw(sorted_sequence), numpy.asarray(raw(tensor_of(input)))
-    if sorter is not None:
-        rows = numpy.take_along_axis(rows, raw(sorter), axis=-1)
-    if rows.ndim == 1:
-        return _width(numpy.asarray(numpy.searchsorted(rows, wanted, way)), out_int32)
-    found = numpy.empty(wanted.shape, numpy.int64)
-    for place in numpy.ndindex(rows.shape[:-1]):
-        found[place] = numpy.searchsorted(rows[place], wanted[place], way)
-    return _width(found, out_int32)
+    order = None if sorter is None else raw(sorter)
+    found = counting.insertions(raw(sorted_sequence), raw(tensor_of(input)), way, order)
+    return wrap(Tensor, found.astype(ops.int32 if out_int32 else ops.int64))
 
 
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
@@ -272,21 +246,18 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
 @guarded
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """A histogram: the counts in equal bins in [min, max]; by default the range of the data."""
-    values = raw(input)
-    low, high = (values.min(), values.max()) if min == max == 0 and values.size else (min, max)
-    if low == high:
-        low, high = low - 1, high + 1
-    found, _ = numpy.histogram(values, bins=bins, range=(float(low), float(high)))
-    return _tensor(found.astype(values.dtype))
+    found = counting.histogram(raw(input), bins, min, max)
+    return wrap(Tensor, found.astype(input.dtype))
 
 
 @guarded
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """Counts each integer from 0 on, or sums the weights that belong to it."""
-    found = numpy.bincount(raw(input), None if weights is None else raw(weights), minlength)
+    given = None if weights is None else raw(weights)
+    found = counting.counts(raw(input), given, minlength)
     if weights is not None and weights.dtype.kind == "f":
         found = found.astype(weights.dtype)
-    return _tensor(found)
+    return wrap(Tensor, found)
 
 
 @guarded
@@ -294,15 +265,12 @@ def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The entries without consecutive duplicates; with the optional results of `unique`."""
-    values = raw(input).reshape(-1) if dim is None else numpy.moveaxis(raw(input), dim, 0)
-    others = tuple(range(1, values.ndim))
-    new = numpy.ones(values.shape[0], bool)
-    new[1:] = (values[1:] != values[:-1]).any(axis=others) if others else values[1:] != values[:-1]
-    kept = values[new] if dim is None else numpy.moveaxis(values[new], 0, dim)
-    inverse = numpy.cumsum(new) - 1
+    x = input.detach()
+    values = ops.reshape(x, (-1,)) if dim is None else ops.moveaxis(x, dim, 0)
+    kept, inverse, runs = (wrap(Tensor, a) for a in counting.consecutive(raw(values)))
     if dim is None:
-        inverse = inverse.reshape(raw(input).shape)
-    ends = numpy.append(numpy.flatnonzero(new), values.shape[0])
-    more = [_tensor(a) for a, yes in (
-        (inverse, return_inverse), (numpy.diff(ends), return_counts)) if yes]
-    return (_tensor(kept), *more) if more else _tensor(kept)
+        inverse = ops.reshape(inverse, tuple(input.shape))
+    else:
+        kept = ops.moveaxis(kept, 0, dim)
+    more = [a for a, wanted in ((inverse, return_inverse), (runs, return_counts)) if wanted]
+    return (kept, *more) if more else kept

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
+from .. import ops
+from ..core.tensor import raw
 from ..errors import ArgumentError
 from . import dtypes
 from .creation import made, tensor
@@ -28,7 +28,7 @@ def _typed(name: str) -> Any:
     def call(*data: Any) -> Any:
         if len(data) == 1 and not isinstance(data[0], int):
             return tensor(data[0], dtype=dtype)
-        return made(numpy.zeros(lengths(data) if data else (0,), dtype))
+        return made(raw(ops.zeros(lengths(data) if data else (0,), dtype=dtype)))
 
     call.__name__ = name
     call.__doc__ = f"A {dtype} tensor of the data, or zeros of a shape given as ints."
