@@ -191,7 +191,7 @@ static PyObject *provide(PyObject *module, PyObject *given) {
     static const struct { const char *name; PyObject **place; } wanted[] = {
         {"find_loops", &find_loops}, {"refusals", &refusals}, {"refuse", &refuse},
         {"general_node", &general_node}, {"unrecorded", &unrecorded}, {"link_view", &link_view},
-        {"fitted", &fitted}, {"added", &added}, {"traces", &traces}, {"entrances", &entrances},
+        {"fitted", &fitted}, {"added", &added}, {"find_steps", &find_steps}, {"traces", &traces}, {"entrances", &entrances},
         {"scalers", &scalers}, {"inexact_dtypes", &inexact_dtypes}, {"numpy_add", &numpy_add},
         {"numpy_multiply", &numpy_multiply}, {"state_variable", &state_variable},
         {"forget_tapes", &forget_tapes}, {"outer", &outer}, {"latest", &latest}, {"quiet", &quiet_purpose}, {"reads", &reads},

@@ -49,6 +49,15 @@ static int loops_set(Loops *loops, PyObject *kernel, int count) {
     return 0;
 }
 
+static void loops_end(Loops *loops) {
+    Py_CLEAR(loops->kernel);
+    for (int k = 0; k < 2; k++) {
+        loops->loop[k].info = NULL;
+        Py_CLEAR(loops->loop[k].capsule);
+        Py_CLEAR(loops->loop[k].result);
+    }
+}
+
 static inline int is_plain(PyObject *x) { return Py_TYPE(x) == &PyArray_Type; }
 
 static inline Loop *loop_for(Loops *loops, PyArrayObject *a) {
@@ -113,27 +122,34 @@ static inline int number_into(PyObject *number, int num, void *entry) {
 
 static inline int is_number(PyObject *x) { return PyFloat_CheckExact(x) || PyLong_CheckExact(x); }
 
-// y: an array, or a Python number.
+// An argument of a loop that has the space of `a`, or is a number; 0 where it is neither.
+static inline int argument(
+    Loops *loops, PyArrayObject *a, PyObject *x, double *entry, char **at, npy_intp *step
+) {
+    if (is_plain(x)) {
+        PyArrayObject *b = (PyArrayObject *)x;
+        *at = PyArray_BYTES(b);
+        *step = PyArray_ITEMSIZE(b);
+        return b == a || (same_space(a, b) && loop_for(loops, b));
+    }
+    *at = (char *)entry;
+    *step = 0;
+    return is_number(x) && number_into(x, PyArray_TYPE(a), entry);
+}
+
+// x, y: arrays, or one of them a Python number.
 static PyObject *compute2(Loops *loops, PyObject *kernel, PyObject *x, PyObject *y) {
-    if (loops && loops->kernel == kernel && is_plain(x)) {
-        PyArrayObject *a = (PyArrayObject *)x;
+    PyObject *first = is_plain(x) ? x : y;
+    if (loops && loops->kernel == kernel && is_plain(first)) {
+        PyArrayObject *a = (PyArrayObject *)first;
         Loop *loop = loop_for(loops, a);
-        if (loop && is_plain(y)) {
-            PyArrayObject *b = (PyArrayObject *)y;
-            if (same_space(a, b) && loop_for(loops, b)) {
-                char *args[3] = {PyArray_BYTES(a), PyArray_BYTES(b)};
-                npy_intp steps[3] = {PyArray_ITEMSIZE(a), PyArray_ITEMSIZE(b)};
-                PyObject *made = run_loop(loop, a, args, steps, 2);
-                if (made || PyErr_Occurred()) return made;
-            }
-        } else if (loop && is_number(y)) {
-            double entry;
-            if (number_into(y, PyArray_TYPE(a), &entry)) {
-                char *args[3] = {PyArray_BYTES(a), (char *)&entry};
-                npy_intp steps[3] = {PyArray_ITEMSIZE(a), 0};
-                PyObject *made = run_loop(loop, a, args, steps, 2);
-                if (made || PyErr_Occurred()) return made;
-            }
+        double entries[2];
+        char *args[3];
+        npy_intp steps[3];
+        if (loop && argument(loops, a, x, entries, args, steps)
+            && argument(loops, a, y, entries + 1, args + 1, steps + 1)) {
+            PyObject *made = run_loop(loop, a, args, steps, 2);
+            if (made || PyErr_Occurred()) return made;
         }
     }
     PyObject *args[2] = {x, y};

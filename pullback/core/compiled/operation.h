@@ -9,6 +9,16 @@ enum { NONE, SAME, TIMES, BOTH, ALONE, SLOPE, CONSTANT };
 // How an argument's rule is called: not from here; g; g * saved; f(g, saved); f(g);
 // g * f(saved); g * f().
 
+// A rule as steps: kernels on the cotangent, what the rule reads, its constants, and the results of
+// the steps before, in this order. See `core/compiled/steps.py`.
+enum { VALUES = 8, STEPS = 8 };
+typedef struct {
+    int reads, constants, steps, partial;
+    int read[VALUES];
+    PyObject *constant[VALUES];
+    struct { Loops loops; int a, b; } step[STEPS];   // b: -1 for a kernel of one array
+} Table;
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -16,6 +26,8 @@ typedef struct {
     PyObject *dict, *op, *general, *kernels, *defaults, *names;   // the latter two: of attributes
     PyObject *function[2];    // the rules
     int kind[2], read[2], parted[2];
+    Table *table[2];
+    char asked[2];            // whether Python was asked for the table
     int arguments, differentiable, single;   // single: one array and attributes
     int keep[4];   // by which arguments are tracked (bit 0, bit 1): which values to save (bits)
     int keeps;     // whether it saves any for its rules
@@ -27,7 +39,7 @@ typedef struct {
 } Operation;
 
 static PyTypeObject *OperationType, *CallNodeType;
-static PyObject *refusals, *refuse, *general_node, *unrecorded, *link_view, *fitted, *added;
+static PyObject *refusals, *refuse, *general_node, *unrecorded, *link_view, *fitted, *added, *find_steps;
 static PyObject *traces, *entrances, *scalers, *inexact_dtypes;
 static PyObject *s_attrs, *s_pull, *s_keeps, *s_shape, *s_dtype, *empty_tuple;
 
@@ -370,17 +382,58 @@ static PyObject *cotangent(Operation *f, Node *n, PyObject *g, int i) {
     return r;
 }
 
+// Whether a rule is to be computed by its table: on small arrays and numbers; -1 for an error.
+static int is_tabled(Operation *f, Node *n, PyObject *g, int i) {
+    if (!f->asked[i]) {
+        f->asked[i] = 1;
+        PyObject *done = PyObject_CallFunction(find_steps, "OOi", f->op, (PyObject *)f, i);
+        if (!done) return -1;
+        Py_DECREF(done);
+    }
+    Table *t = f->table[i];
+    if (!t || !is_plain(g) || !loop_for(&add_loops, (PyArrayObject *)g)) return 0;
+    for (int k = 0; k < t->reads; k++) {
+        PyObject *x = n->s[t->read[k]];
+        if (!x || !(is_plain(x) ? loop_for(&add_loops, (PyArrayObject *)x) != NULL : is_number(x)))
+            return 0;
+    }
+    return 1;
+}
+
+static PyObject *tabled(Table *t, Node *n, PyObject *g) {
+    PyObject *x[1 + 2 * VALUES + STEPS] = {g};
+    int count = 1 + t->reads + t->constants, k;
+    for (k = 0; k < t->reads; k++) x[1 + k] = n->s[t->read[k]];
+    for (k = 0; k < t->constants; k++) x[1 + t->reads + k] = t->constant[k];
+    for (k = 0; k < count; k++) Py_INCREF(x[k]);
+    for (k = 0; k < t->steps; k++) {
+        int a = t->step[k].a, b = t->step[k].b;
+        Loops *loops = &t->step[k].loops;
+        PyObject *made = b < 0 ? compute1(loops, loops->kernel, x[a])
+                               : compute2(loops, loops->kernel, x[a], x[b]);
+        if (!made) break;
+        x[count++] = made;
+    }
+    PyObject *r = NULL;
+    if (k == t->steps) r = t->partial ? times(g, x[count - 1]) : Py_NewRef(x[count - 1]);
+    while (count) Py_DECREF(x[--count]);
+    return r;
+}
+
 // 1: done; 0: to be done in Python; -1: an error.
 static int pull(Operation *f, Node *n, PyObject *g, PyObject *cotangents) {
+    int by_table[2] = {0, 0};
     if (n->ns <= 0 || f->single) return 0;
     for (int i = 0; i < n->np; i++) {
-        if (!n->p[i]) continue;
+        if (!n->p[i] || f->kind[i] == SAME || f->kind[i] == TIMES) continue;
+        if ((by_table[i] = is_tabled(f, n, g, i)) < 0) return -1;
+        if (by_table[i]) continue;
         if (f->kind[i] == NONE) return 0;
         if (f->parted[i] && PyDict_GetItemWithError(scalers, (PyObject *)Py_TYPE(g))) return 0;
     }
     for (int i = 0; i < n->np; i++) {
         if (!n->p[i]) continue;
-        PyObject *r = cotangent(f, n, g, i);
+        PyObject *r = by_table[i] ? tabled(f->table[i], n, g) : cotangent(f, n, g, i);
         if (!r) return -1;
         int fit = fits(r, (Node *)n->p[i]);
         if (fit == 0) {
@@ -391,6 +444,49 @@ static int pull(Operation *f, Node *n, PyObject *g, PyObject *cotangents) {
         if (add_to(cotangents, n->p[i], r) < 0) return -1;
     }
     return 1;
+}
+
+static void table_end(Table **at) {
+    Table *t = *at;
+    *at = NULL;
+    if (!t) return;
+    for (int k = 0; k < t->constants; k++) Py_DECREF(t->constant[k]);
+    for (int k = 0; k < t->steps; k++) loops_end(&t->step[k].loops);
+    PyMem_Free(t);
+}
+
+// Take a table: (argument, partial, (read, ...), (constant, ...), ((kernel, ufunc, a, b), ...)).
+static PyObject *operation_table(Operation *f, PyObject *args) {
+    int i, partial;
+    PyObject *read, *constants, *steps;
+    if (!PyArg_ParseTuple(args, "ipO!O!O!", &i, &partial, &PyTuple_Type, &read, &PyTuple_Type,
+                          &constants, &PyTuple_Type, &steps)) return NULL;
+    table_end(f->table + i);
+    if (PyTuple_GET_SIZE(read) > VALUES || PyTuple_GET_SIZE(constants) > VALUES
+        || PyTuple_GET_SIZE(steps) > STEPS) Py_RETURN_FALSE;
+    Table *t = PyMem_Calloc(1, sizeof(Table));
+    if (!t) return PyErr_NoMemory();
+    t->partial = partial;
+    for (; t->reads < PyTuple_GET_SIZE(read); t->reads++)
+        t->read[t->reads] = (int)PyLong_AsLong(PyTuple_GET_ITEM(read, t->reads));
+    for (; t->constants < PyTuple_GET_SIZE(constants); t->constants++)
+        t->constant[t->constants] = Py_NewRef(PyTuple_GET_ITEM(constants, t->constants));
+    for (; t->steps < PyTuple_GET_SIZE(steps); t->steps++) {
+        PyObject *kernel, *ufunc;
+        int a, b;
+        Loops *loops = &t->step[t->steps].loops;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(steps, t->steps), "OOii", &kernel, &ufunc, &a, &b)
+            || loops_set(loops, ufunc, b < 0 ? 1 : 2) < 0) {
+            loops_end(loops);
+            table_end(&t);
+            return NULL;
+        }
+        Py_SETREF(loops->kernel, Py_NewRef(kernel));
+        t->step[t->steps].a = a;
+        t->step[t->steps].b = b;
+    }
+    f->table[i] = t;
+    Py_RETURN_TRUE;
 }
 
 // The type ------------------------------------------------------------------------------------
@@ -436,6 +532,8 @@ static PyObject *operation_rule(Operation *f, PyObject *args) {
     PyObject *function;
     if (!PyArg_ParseTuple(args, "iiipO", &i, &kind, &read, &parted, &function)) return NULL;
     f->kind[i] = kind; f->read[i] = read; f->parted[i] = parted;
+    f->asked[i] = 0;
+    table_end(f->table + i);
     Py_XSETREF(f->function[i], Py_NewRef(function));
     Py_RETURN_NONE;
 }
@@ -444,11 +542,8 @@ HOLDER(operation, Operation, dict, 8)
 
 static void operation_dealloc(PyObject *self) {
     Operation *f = (Operation *)self;
-    Py_CLEAR(f->loops.kernel);
-    for (int k = 0; k < 2; k++) {
-        Py_CLEAR(f->loops.loop[k].capsule);
-        Py_CLEAR(f->loops.loop[k].result);
-    }
+    loops_end(&f->loops);
+    for (int i = 0; i < 2; i++) table_end(f->table + i);
     end_of(self, operation_clear);
 }
 
@@ -475,6 +570,8 @@ static PyMethodDef operation_methods[] = {
     {"keep", (PyCFunction)operation_keep, METH_VARARGS, "first, second, both, keeps, frees, own"},
     {"disable", (PyCFunction)operation_disable, METH_NOARGS, "Always call `general`."},
     {"rule", (PyCFunction)operation_rule, METH_VARARGS, "argument, kind, read, parted, function"},
+    {"table", (PyCFunction)operation_table, METH_VARARGS,
+     "argument, partial, reads, constants, steps"},
     {"__reduce__", operation_reduce, METH_NOARGS, "Its name."},
     {0}};
 static PyMemberDef operation_members[] = {

@@ -15,6 +15,7 @@ from ..op import who
 from ..outside import traces
 from ..state import QUIET, State, forget_tapes, variable
 from . import compiled, provide
+from . import steps as steps
 
 NONE, SAME, TIMES, BOTH, ALONE, SLOPE, CONSTANT = range(7)
 """How a rule is called; see `operation.h`."""
