@@ -313,8 +313,11 @@ def test_rules_that_run_as_steps_have_the_same_bits(dtype: str) -> None:
         for given in arrays(len(OPS[name].op.arguments), dtype):
             g = RNG.normal(size=given[0].shape).astype(dtype)
             g[::5] = 0
+            try:
+                theirs = pulled(name, given, g, python=True)
+            except pb.errors.NotDifferentiableError:  # in one argument
+                break
             ours = pulled(name, given, g, python=False)
-            theirs = pulled(name, given, g, python=True)
             assert all(map(same, ours, theirs)), (name, given)
             seen[name] = seen.get(name, 0) + 1
     assert {"divide", "log", "sigmoid", "sin", "sqrt", "square", "subtract", "tanh"} <= set(seen)
