@@ -17,8 +17,9 @@ from .operation import Operation
 from .program import Program, plain
 
 _default: Scoped[Any] = Scoped("session", None)
-fetching: Scoped[tuple[Callable[..., None], ...]] = Scoped("fetching", ())
-"""Functions that are called with what every run fetches: symbols and operations, and values."""
+fetching: Scoped[tuple[Any, ...]] = Scoped("fetching", ())
+"""Listeners to every run: `wanted(elements)` returns symbols to fetch too, of those fetched;
+`fetched(elements, values)` is called with all of them."""
 
 
 def get_default_session() -> Any:
@@ -101,12 +102,14 @@ class Session:
             symbol = self._element(key, "feed_dict")
             feeds.append(symbol)
             values.append(fed(symbol, value))
-        program = self._program(elements, feeds)
+        listening = fetching.get()
+        whole = [*elements, *[s for heard in listening for s in heard.wanted(elements)]]
+        program = self._program(whole, feeds)
         answers = run_program("Session.run", program, values, self.store)
         made = [plain(a) for a in answers]
-        for heard in fetching.get():
-            heard(elements, made)
-        return rebuild(made)
+        for heard in listening:
+            heard.fetched(whole, made)
+        return rebuild(made[: len(elements)])
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False

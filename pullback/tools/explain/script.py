@@ -31,6 +31,7 @@ from ..debug.journal import keeping, latest
 from .causes import CURES
 from .explain import explain
 from .explanation import Explanation
+from .fetched import computed_for, wrong_in
 from .numbers import is_replaced, replaced
 from .severed import line_from, of_target, own_node
 
@@ -99,20 +100,6 @@ def _old_parameter(x: Any, objects: Sequence[Any]) -> Explanation:
     )
 
 
-def _wrong_in(value: Any) -> Explanation | None:
-    """Explains a gradient that a run of a graph fetched; None if it is finite and not zero."""
-    value = numpy.asarray(value)
-    bad = int((~numpy.isfinite(value)).sum())
-    if not bad and value.any():
-        return None
-    word = "nan" if numpy.isnan(value).any() else "inf" if bad else "zero"
-    shown = f"{bad} of {value.size} entries are NaN or infinite" if bad else "all entries are zero"
-    return Explanation(
-        word, "inside", f"Session.run computed it: {shown}. A graph keeps no values on the way.",
-        fix="explain(f, *values)   # the same computation as a Python function",
-    )
-
-
 class ScriptListener:
     """Listens to a script and explains each gradient once per line that computes it."""
 
@@ -124,13 +111,23 @@ class ScriptListener:
         self._suspects: list[tuple[int, Asked]] = []
         self._since = number()
         # Gradients in graphs, whose values are known where a run fetches them.
-        self._pending: dict[int, tuple[Any, tuple[str, str, int]]] = {}
+        self._pending: dict[int, tuple[Any, int, tuple[str, str, int]]] = {}
+
+    def wanted(self, elements: Sequence[Any]) -> list[Any]:
+        """What a run of a graph fetches too: its gradients, and what these are computed from."""
+        if not self._pending:
+            return []
+        return computed_for([s for s in computed_for(elements) if id(s) in self._pending])
 
     def fetched(self, elements: Sequence[Any], values: Sequence[Any]) -> None:
         """Called for every run of a graph, with what it fetched."""
-        for element, value in zip(elements, values, strict=True):
-            _, asked = self._pending.get(id(element), (None, None))
-            if asked is not None and (wrong := _wrong_in(value)) is not None:
+        known = {id(e): v for e, v in zip(elements, values, strict=True)}
+        for element in {id(e): e for e in elements}.values():
+            _, last, asked = self._pending.get(id(element), (None, 0, None))
+            if asked is None:
+                continue
+            wrong = wrong_in(element, known[id(element)], known, last)
+            if wrong is not None:
                 self._add(Asked(*asked, wrong))
 
     def __call__(
@@ -145,8 +142,10 @@ class ScriptListener:
             if isinstance(source._node, Leaf):
                 self._reached.add(source._node.born)
             if isinstance(result, Tensor) and result._data.__class__ is Symbol:
+                last = max([t._data.operation.number for t in targets
+                            if t._data.__class__ is Symbol], default=0)
                 self._pending[id(result._data)] = (
-                    result._data, (_asked_for(how, source), file, line))
+                    result._data, last, (_asked_for(how, source), file, line))
             if result is None or (isinstance(result, Tensor) and not _is_ordinary(result)):
                 self._explain((file, line, i), _asked_for(how, source),
                               lambda s=source: explain(targets, s, tape=tape))
@@ -252,7 +251,7 @@ def explain_script(path: str, args: Sequence[str] = ()) -> tuple[list[Asked], Ba
     try:
         with setting(lines=True), keeping(), observing(
             Calls(gradient=listener)
-        ), fetching.held((listener.fetched,)):
+        ), fetching.held((listener,)):
             runpy.run_path(path, run_name="__main__")
     except (Exception, SystemExit) as error:
         ended = None if isinstance(error, SystemExit) and not error.code else error

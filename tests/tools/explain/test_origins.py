@@ -153,12 +153,45 @@ y.backward()
 """, "domain", "The target is not finite, although the gradient is."),
     "a gradient that a session fetched": ("""
 import pullback.tf.compat.v1 as tf
+tf.reset_default_graph()
 x = tf.placeholder(tf.float32, [2])
 gradient, fine = tf.gradients(tf.reduce_sum(tf.log(x)), x)[0], tf.gradients(x * x, x)[0]
 with tf.Session() as session:
     for _ in range(2):
         session.run([gradient, fine], {x: [0.0, -1.0]})
-""", "inside", "Session.run computed it: 1 of 2 entries are NaN or infinite."),
+""", "not finite", "Session.run computed it: 1 of 2 entries are NaN or infinite. The values are "
+     "finite up to `gradients/Quotient` (Quotient) in the gradient, of `gradients/BroadcastTo` "
+     "= 1; `Placeholder` from -1 to 0: the derivative of `Log` (Log)"),
+    "a value that is NaN on the way to a fetched gradient": ("""
+import pullback.tf.compat.v1 as tf
+tf.reset_default_graph()
+x = tf.placeholder(tf.float32, [2])
+scaled = x * 3.0
+root = tf.sqrt(scaled)
+loss = tf.reduce_sum(root * root)
+(gradient,) = tf.gradients(loss, x)
+with tf.Session() as session:
+    session.run(gradient, {x: [4.0, -1.0]})
+""", "not finite", "`Sqrt` (Sqrt) is the first operation on the way whose result is not finite: "
+     "of `mul` from -3 to 12."),
+    "a gradient that is not fetched": ("""
+import pullback.tf.compat.v1 as tf
+tf.reset_default_graph()
+w = tf.Variable([1.0, 0.0])
+loss = tf.reduce_sum(tf.where([True, True], tf.sqrt(w), tf.log(w)))
+step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    session.run(step)
+""", "not finite", "(Sqrt) at"),
+    "a fetched gradient that is zero": ("""
+import pullback.tf.compat.v1 as tf
+tf.reset_default_graph()
+x = tf.placeholder(tf.float32, [2])
+(gradient,) = tf.gradients(tf.reduce_sum(x * x), x)
+with tf.Session() as session:
+    session.run([gradient, gradient], {x: [0.0, 0.0]})
+""", "inside", "Session.run computed it: all entries are zero."),
     "the gradient of a result": ("""
 import pullback as pb
 x = pb.tensor([1.0, 2.0], requires_grad=True)
