@@ -32,6 +32,13 @@ class Dual(Node):
     saved = ()
 
 
+def tangent_nodes() -> list[Node]:
+    """The nodes of the tangents that active sweeps know."""
+    found = [t._node for a in _state.state().accumulators for t in a.tangents.values()
+             if isinstance(t, Tensor)]
+    return [node for node in found if node is not None]
+
+
 def dual(space: Any) -> Dual:
     """A node for an array, or in another node's place, to hang tangents on."""
     made = object_new(Dual)

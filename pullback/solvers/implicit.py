@@ -74,7 +74,7 @@ class Here(Trace):
     def pulled(self, cotangents: Sequence[Any], wanted: Sequence[Any] | None = None) -> list[Any]:
         """VJP: the cotangents of some nodes (None: of the point's parts); None for zero."""
         nodes = self.nodes if wanted is None else list(wanted)
-        outer = self.follows(cotangents)
+        outer = self.follows(cotangents) or self.tangents_lead_out()
         record = outer or bool(_state.state().accumulators)
         roots: dict[Node, Any] = {}
         for out, g in zip(self.outs, cotangents, strict=True):
@@ -98,7 +98,7 @@ class Here(Trace):
 
     def pushed(self, tangents: dict[Node, Any]) -> list[Any]:
         """JVP: the tangents of the results, given those of some nodes; None for zero."""
-        outer = self.follows(list(tangents.values()))
+        outer = self.follows(list(tangents.values())) or self.tangents_lead_out()
         record = outer or bool(_state.state().accumulators)
         known = {n: wrapped(Tensor, t) if record else raw(t) for n, t in tangents.items()}
         targets = [o._node for o in self.outs if o._node is not None]

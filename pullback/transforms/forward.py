@@ -183,7 +183,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         outer = trace.is_outer() or any(
             isinstance(t, Tensor) and t._node is not None and t._node.level <= level
             for t in given.values()
-        )
+        ) or trace.tangents_lead_out()
         record = outer or bool(before.accumulators)
         given = {n: wrapped(Tensor, t) if record else raw(t) for n, t in given.items()}
         targets = [o._node for o in trace.outs if o._node is not None]

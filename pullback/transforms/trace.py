@@ -22,7 +22,7 @@ from ..errors import (
     PositionError,
     ShapeError,
 )
-from ..passes.accumulator import fresh, released
+from ..passes.accumulator import fresh, released, tangent_nodes
 from ..passes.ends import check_inside, notify_gradient, settled, start
 from ..trees import Rebuild, WithoutNone, flatten, leaves, mapped
 
@@ -126,6 +126,11 @@ class Trace:
             for e in ends
         )
 
+    def tangents_lead_out(self) -> bool:
+        """Whether an outer tape or transformation can differentiate tangents computed now."""
+        nodes = tangent_nodes() if _state.state().accumulators else []
+        return bool(nodes) and self.leads_out(nodes)
+
     def _reads_more(self, level: int) -> bool:
         """Whether a rule may read a value that an outer transformation or tape differentiates."""
         if not inside.get() and level < _state.ALL:
@@ -155,7 +160,7 @@ class Trace:
         outer = (self.is_outer() if outer is None else outer) or any(
             isinstance(g, Tensor) and g._node is not None and g._node.level <= level
             for g in cotangents
-        ) or self._reads_more(level)
+        ) or self._reads_more(level) or self.tangents_lead_out()
         record = outer or bool(now.accumulators)
         for out, g in zip(self.outs, cotangents, strict=True):
             node = out._node

@@ -364,3 +364,23 @@ def test_an_error_in_a_rule_names_the_operation_and_the_direction() -> None:
         with pytest.raises(Stop) as caught:
             call()
         assert place in " ".join(caught.value.__notes__)
+
+
+def test_a_product_with_the_hessian_is_differentiated_by_the_vector() -> None:
+    """The tangents of a gradient have a history where the vector has one."""
+    x, v = np.array([1.0, 2.0]), np.array([0.5, -1.0])
+
+    def cubes(x: Any) -> Any:
+        return pb.sum(x * x * x)
+
+    products = {
+        "grad": lambda v: pb.jvp(pb.grad(cubes), (x,), (v,))[1],
+        "vjp": lambda v: pb.jvp(lambda x: pb.vjp(cubes, x)[1](1.0)[0], (x,), (v,))[1],
+        "hvp": lambda v: pb.hvp(cubes, (x,), (v,)),
+        "linearize": lambda v: pb.linearize(pb.grad(cubes), x)[1](v),
+    }
+    for name, product in products.items():
+        for way in (pb.grad, lambda f: pb.function(pb.grad(f)), lambda f: pb.jacfwd(f)):
+            found = way(lambda v, p=product: pb.sum(p(v) * pb.tensor([1.0, 3.0])))(pb.tensor(v))
+            np.testing.assert_allclose(found.numpy(), 6 * x * [1.0, 3.0], err_msg=name)
+    assert products["grad"](v).node is None  # no history where none is wanted
