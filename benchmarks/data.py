@@ -29,6 +29,19 @@ def network(batch: int, layers: Sequence[int]) -> tuple[Any, Any, list[Any]]:
     return x, classes, parameters
 
 
+def images(batch: int, channels: int, size: int) -> Any:
+    """Square images of so many channels, normally distributed float32."""
+    shape = (batch, channels, size, size)
+    return numpy.random.default_rng(0).standard_normal(shape, numpy.float32)
+
+
+def filters(outputs: int, channels: int, size: int) -> Any:
+    """Weights of a convolution with square windows, float32."""
+    scale = numpy.float32((2 / (channels * size * size)) ** 0.5)
+    shape = (outputs, channels, size, size)
+    return scale * numpy.random.default_rng(1).standard_normal(shape, numpy.float32)
+
+
 def prey(count: int) -> tuple[Any, Any, Any]:
     """The beginning, the four rates and the output times of a Lotka-Volterra equation."""
     times = numpy.linspace(0.0, 10.0, count)

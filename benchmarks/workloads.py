@@ -134,6 +134,22 @@ WORKLOADS: dict[str, Workload] = {
         "gradient-penalty step (double backward), MLP, batch 256", MILLISECONDS, "penalty_step",
         (256, (784, 512, 512, 1)), (4, (8, 6, 1)),
     ),
+    "cnn": Workload(
+        "CNN step, two convolutions and pools, 28 × 28, batch 64", MILLISECONDS, "cnn_step",
+        (64, 28), (2, 8), systems=_DEEP,
+    ),
+    **{
+        f"convolution-{name}": Workload(
+            f"convolution and its gradients, {title}", MILLISECONDS, "convolution", sizes,
+            (2, 4, 6, 4, *sizes[-3:-1], 4 if name == "depthwise" else 1), systems=_DEEP,
+        )
+        for name, title, sizes in (
+            ("3x3", "3 × 3, 64 channels of 28 × 28, batch 16", (16, 64, 28, 64, 3, 1, 1)),
+            ("strided", "5 × 5 by 2, 16 to 32 channels, batch 32", (32, 16, 28, 32, 5, 2, 1)),
+            ("depthwise", "3 × 3 depthwise, 64 channels, batch 32", (32, 64, 28, 64, 3, 1, 64)),
+            ("1x1", "1 × 1, 64 to 256 channels of 56 × 56, batch 8", (8, 64, 56, 256, 1, 1, 1)),
+        )
+    },
     "jvp": Workload(
         "value and directional derivative, 1 element, an op", MICROSECONDS, "forward_ops",
         (1, 1000), (1, 20),

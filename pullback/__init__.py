@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from . import transforms as transforms
     from . import trees as trees
     from . import variable as variable
+    from .configuration import kernels as kernels
+    from .configuration import set_kernels as set_kernels
     from .configuration import show_config as show_config
     from .custom.function import Function as Function
     from .custom.function import once_differentiable as once_differentiable

@@ -86,7 +86,7 @@ FRONT_PAGE = _by_name("pullback", {
         "autograd configuration custom forward_accumulator inspection recording tape transforms "
         "trees variable",
     "configuration":
-        "show_config",
+        "kernels set_kernels show_config",
     "custom.function":
         "Function once_differentiable",
     "custom.gradient":

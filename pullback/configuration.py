@@ -5,12 +5,25 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy
 
+from .arrays.numpy_ import borrowed
 from .core.compiled import compiled
+from .core.state import Scoped
+
+_of_block: Scoped[str | None] = Scoped("kernels", None)
+_of_process = ["numpy"]
+
+
+def _kernels() -> str:
+    return _of_block.get() or _of_process[0]
+
+
+borrowed.asked[:] = [_kernels]
 
 LIBRARIES = ("torch", "jax", "cupy-cuda12x", "tensorflow", "ml_dtypes")
 """Distributions that are used where they are installed."""
@@ -42,6 +55,7 @@ def configuration() -> dict[str, Any]:
         "numpy": numpy.__version__,
         "blas": f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip(),
         "blas kernels": os.environ.get("OPENBLAS_CORETYPE", "chosen for this processor"),
+        "kernels": _kernels(),
         "array libraries": ", ".join(f"{k} {v}" for k, v in found.items()) or "NumPy alone",
     }
 
@@ -68,3 +82,32 @@ def show_config(mode: str = "stdout") -> dict[str, Any] | None:
     for name, value in found.items():
         print(f"  {name + ':':17} {value}")
     return None
+
+
+def kernels(library: str) -> AbstractContextManager[None]:
+    """In the block, another library computes the convolutions of NumPy arrays.
+
+    library  "torch": PyTorch's kernels, on the same memory; "numpy": this library's, the default
+
+    Values and gradients are the same up to rounding. Arrays and results stay NumPy arrays, and so
+    do the rules: PyTorch records nothing. Only float32 and float64 are computed there. Read-only
+    arrays and those with negative strides are copied. The choice belongs to the thread or task.
+
+    Raises `ArgumentError` for another name, or if the library is not installed; it is imported
+    when it is asked for.
+
+    >>> with kernels("numpy"):
+    ...     show_config(mode="dicts")["kernels"]
+    'numpy'
+    """
+    borrowed.check(library, "kernels")
+    return _of_block.held(library)
+
+
+def set_kernels(library: str) -> None:
+    """As `kernels`, for the whole process, wherever no block chooses.
+
+    >>> set_kernels("numpy")
+    """
+    borrowed.check(library, "set_kernels")
+    _of_process[0] = library

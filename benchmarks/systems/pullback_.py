@@ -6,7 +6,7 @@ import numpy
 
 import pullback as pb
 
-from ..data import RATE, entries, network, prey
+from ..data import RATE, entries, filters, images, network, prey
 
 
 def small_ops(elements, ops):
@@ -125,6 +125,37 @@ def mlp_step(batch, layers):
         for i in range(0, len(parameters) - 2, 2):
             h = pb.relu(h @ parameters[i] + parameters[i + 1])
         loss = pb.cross_entropy(h @ parameters[-2] + parameters[-1], classes)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return run, 1
+
+
+def convolution(batch, channels, size, outputs, window, stride, groups):
+    x = pb.tensor(images(batch, channels, size), requires_grad=True)
+    w = pb.tensor(filters(outputs, channels // groups, window), requires_grad=True)
+    how = {"stride": stride, "padding": window // 2, "groups": groups}
+    cotangent = pb.conv2d(x, w, **how).detach()
+
+    def run():
+        return pb.autograd.grad(pb.conv2d(x, w, **how), (x, w), cotangent)
+
+    return run, 1
+
+
+def cnn_step(batch, size):
+    x, classes = pb.tensor(images(batch, 1, size)), pb.tensor(network(batch, (1, 10))[1])
+    last = network(1, (32 * (size // 4) ** 2, 10))[2]
+    arrays = [filters(16, 1, 3), filters(32, 16, 3), *last]
+    parameters = [pb.tensor(a, requires_grad=True) for a in arrays]
+    optimizer = pb.optim.SGD(parameters, lr=RATE)
+
+    def run():
+        first, second, weight, bias = parameters
+        h = pb.max_pool2d(pb.relu(pb.conv2d(x, first, padding=1)), 2)
+        h = pb.max_pool2d(pb.relu(pb.conv2d(h, second, padding=1)), 2)
+        loss = pb.cross_entropy(h.reshape(batch, -1) @ weight + bias, classes)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

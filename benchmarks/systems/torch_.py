@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy
 import torch
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import conv2d, cross_entropy, max_pool2d
 
-from ..data import RATE, entries, network
+from ..data import RATE, entries, filters, images, network
 
 torch.set_num_threads(2)
 
@@ -89,6 +89,37 @@ def mlp_step(batch, layers):
         for i in range(0, len(parameters) - 2, 2):
             h = torch.relu(h @ parameters[i] + parameters[i + 1])
         loss = cross_entropy(h @ parameters[-2] + parameters[-1], classes)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return run, 1
+
+
+def convolution(batch, channels, size, outputs, window, stride, groups):
+    x = torch.tensor(images(batch, channels, size), requires_grad=True)
+    w = torch.tensor(filters(outputs, channels // groups, window), requires_grad=True)
+    how = {"stride": stride, "padding": window // 2, "groups": groups}
+    cotangent = conv2d(x, w, **how).detach()
+
+    def run():
+        return torch.autograd.grad(conv2d(x, w, **how), (x, w), cotangent)
+
+    return run, 1
+
+
+def cnn_step(batch, size):
+    x, classes = torch.tensor(images(batch, 1, size)), torch.tensor(network(batch, (1, 10))[1])
+    last = network(1, (32 * (size // 4) ** 2, 10))[2]
+    arrays = [filters(16, 1, 3), filters(32, 16, 3), *last]
+    parameters = [torch.tensor(a, requires_grad=True) for a in arrays]
+    optimizer = torch.optim.SGD(parameters, lr=RATE)
+
+    def run():
+        first, second, weight, bias = parameters
+        h = max_pool2d(torch.relu(conv2d(x, first, padding=1)), 2)
+        h = max_pool2d(torch.relu(conv2d(h, second, padding=1)), 2)
+        loss = cross_entropy(h.reshape(batch, -1) @ weight + bias, classes)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy
 from numpy import matmul
 
+from .borrowed import borrowing
 from .lattices import Axis, Padded, axes_of, columns_of, copy_rows, pad, rows_of, taps_by_phase
 from .nn import _taps
 from .scratch import Scratch
@@ -361,6 +362,6 @@ def _first_tap(shift: int, stride: int, apart: int, length: int) -> int:
 
 
 KERNELS: dict[str, Callable[..., Any]] = {
-    f.__name__: f
+    f.__name__: borrowing(f)
     for f in (convolution, convolution_input_adjoint, convolution_weight_adjoint)
 }

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from ..numpy_.borrowed import shareable
 from ..numpy_.nn import _taps
 from .dtypes import matched
 from .shapes import softmax
@@ -50,6 +51,16 @@ def cross_entropy_slope(logits: Any, targets: Any, axis: int, label_smoothing: f
         return slope.scatter_add(axis, at, ones) - share
     slope.scatter_add_(axis, at, ones)
     return slope.sub_(share) if share else slope
+
+
+def shared(array: Any) -> Any:
+    """A PyTorch tensor with the memory of a NumPy array."""
+    return torch.from_numpy(shareable(array))
+
+
+def shared_back(tensor: Any) -> Any:
+    """A NumPy array with the memory of a PyTorch tensor."""
+    return tensor.numpy()
 
 
 # Convolutions -------------------------------------------------------------------------------
