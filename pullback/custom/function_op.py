@@ -72,7 +72,7 @@ class FunctionOp(CustomOp):
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
         record: bool, cls: type,
     ) -> None:
-        """One step of any pull: call `backward` and hand on what it returns."""
+        """One step of any pull: call `backward` and accumulate its results."""
         if node.saved is FREED:
             raise freed(node)
         gs = outputs_of(g, node, node.cls, zeros=node.saved._materialize)

@@ -243,7 +243,7 @@ class CustomGradient(GradientBase):
         self, node: Any, g: Any, cotangents: dict[Node, Any], needed: set[Node] | None,
         record: bool, cls: type,
     ) -> None:
-        """One step of any pull: call the gradient function and hand on what it returns."""
+        """One step of any pull: call the gradient function and accumulate its results."""
         if node.saved is FREED:
             raise freed(node)
         grad = _rule(node)

@@ -186,7 +186,7 @@ class Optimizer(ABC):
             self._change(p, g)
 
     def _put_off(self, fitted: list[tuple[Any, Any]]) -> None:
-        from ..graphs.tracing import effect  # loaded already, by whoever builds a graph
+        from ..graphs.tracing import effect  # loaded already when a graph is built
 
         parameters = [p for _, p in fitted]
 
@@ -372,7 +372,7 @@ _ALONE = _references(Variable(0.0))  # how that counts depends on the interprete
 
 
 def _held_alone(variable: Variable) -> bool:
-    """Whether nobody else (a graph, a view, a user) holds the variable's array."""
+    """Whether nothing else (a graph, a view, a user) holds the variable's array."""
     data = variable._data
     owned = adapters[data.__class__].owner(data) is data
     del data  # it would count

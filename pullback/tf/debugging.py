@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy
-
 from .. import ops
+from ..arrays import is_array
 from ..core.tensor import raw
 from ..errors import ArgumentError, ArgumentTypeError
 from . import strict
@@ -239,7 +238,7 @@ def assert_proper_iterable(values: Any) -> None:
 
     >>> assert_proper_iterable([1.0])
     """
-    wrong = isinstance(values, (str, bytes, numpy.ndarray)) or hasattr(values, "_data")
+    wrong = isinstance(values, (str, bytes)) or is_array(values) or hasattr(values, "_data")
     if wrong or not hasattr(values, "__iter__"):
         raise ArgumentTypeError("`assert_proper_iterable`", "a list or a tuple",
                                 f"a {type(values).__name__}")

@@ -16,7 +16,6 @@ from tests.loops import none_of
 
 NUMPY = {
     "tf/convert.py": "checks the number of entries; integer dtypes",
-    "tf/debugging.py": "tells arrays from numbers",
     "tf/dtypes.py": "dtypes",
     "tf/effects.py": "prints and compares values",
     "tf/indexed_slices.py": "indices, which it concatenates",
@@ -29,12 +28,10 @@ NUMPY = {
     "tf/v1/arrays.py": "shapes and constants",
     "tf/v1/functions.py": "the kernel of a graph operation",
     "tf/v1/graph.py": "dtypes; tells arrays",
-    "tf/v1/optimizers.py": "the first values of slots",
     "tf/v1/random.py": "computes: samples of graph operations",
     "tf/v1/testing.py": "compares gradients with differences, as TensorFlow's test function does",
     "tf/v1/variable.py": "dtypes; arrays of texts",
     "tf/values.py": "arrays of Python values, in TensorFlow's dtypes",
-    "torch/autograd/functional.py": "zeros, ones and identities to start pulls with",
     "torch/autograd/jacobians.py": "compares Jacobians with differences, as gradcheck does",
     "torch/creation.py": "arrays of Python values, in PyTorch's dtypes",
     "torch/draws.py": "arrays of rates and chances, of which NumPy's generator draws",

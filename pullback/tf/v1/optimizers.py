@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy
-
 from ... import ops
 from ...core.tensor import Tensor as CoreTensor
+from ...core.tensor import raw
 from ...errors import ArgumentError, ArgumentTypeError
 from ...graphs.variable import GraphVariable
 from ...optim import rules
@@ -160,7 +159,7 @@ class Optimizer:
     def _slot(self, var: Any, name: str, start: float = 0.0, label: str | None = None) -> Any:
         table = self._slots.setdefault(name, {})
         if var not in table:
-            value = numpy.full(_lengths(var), start, var._data.dtype)
+            value = ops.full(_lengths(var), start, dtype=var._data.dtype)._data
             table[var] = _made(value, f"{var.cell.label}/{label or self._name}")
         return table[var]
 
@@ -274,10 +273,9 @@ class AdamOptimizer(Optimizer):
         if graph not in self._powers:
             dtype = variables[0]._data.dtype
             betas = [_number(b, variables[0]) for b in (self.beta1, self.beta2)]
-            one, two = (
-                _made(b if isinstance(b, CoreTensor) else numpy.asarray(b, dtype), f"beta{i}_power")
-                for i, b in enumerate(betas, 1)
-            )
+            first = [b if isinstance(b, CoreTensor) else raw(ops.asarray(b, dtype=dtype))
+                     for b in betas]
+            one, two = (_made(b, f"beta{i}_power") for i, b in enumerate(first, 1))
             self._powers[graph] = one, two
             self._own += [one, two]
         super()._create(variables)

@@ -157,7 +157,7 @@ def _values(names: Any, values: Any, at: tuple[int, ...], shape: tuple[int, ...]
 
 
 def _value(saved: Any) -> Any:
-    """A saved value, that which is held weakly too, while it lives."""
+    """A saved value, also one that is held weakly, while it lives."""
     return saved() if isinstance(saved, ref) else saved
 
 
@@ -175,7 +175,7 @@ class Lock:
                 self._held += [part for part in lock(array) if _take(part)]
 
     def release(self) -> None:
-        """Let go; what nobody else holds can be written again."""
+        """Release the array; without other holders it can be written again."""
         held, self._held = self._held, []
         for array in reversed(held):  # memory before the views of it
             _give(array)

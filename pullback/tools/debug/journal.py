@@ -1,4 +1,4 @@
-"""The journal of a debug block: every operation that was computed, also what nobody tracks.
+"""The journal of a debug block: every operation that was computed, also of untracked arguments.
 
 By it data can be followed from one tensor to another where history was lost. Arrays are known by
 identity while they live, and are not kept alive; numbers are.

@@ -9,12 +9,10 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-import numpy
-
 from ... import ops, transforms
 from ...autograd import gradients
 from ...core.tensor import Tensor as CoreTensor
-from ...core.tensor import wrap
+from ...core.tensor import raw, wrap
 from ...errors import ArgumentError, DisconnectedError
 from ...recording import enable_grad
 from ...transforms.reverse import bases
@@ -37,7 +35,7 @@ def _fresh(inputs: Any, create_graph: bool) -> tuple[tuple[Any, ...], bool]:
 
 def _slopes(out: Any, inputs: tuple[Any, ...], v: Any, create: bool) -> tuple[Any, ...]:
     if not out.requires_grad:
-        return tuple([wrap(x._out, numpy.zeros_like(x._data)) for x in inputs])
+        return tuple([wrap(x._out, ops.zeros_like(x._data)) for x in inputs])
     return gradients(
         out, inputs, v, retain_graph=True, create_graph=create, materialize_grads=True
     )
@@ -48,7 +46,7 @@ def _depends(outs: tuple[Any, ...], inputs: tuple[Any, ...], what: str = "output
     for k, out in enumerate(outs):
         grads: tuple[Any, ...] = (None,) * len(inputs)
         if out.requires_grad:
-            seed = wrap(out._out, numpy.ones(tuple(out.shape), out.dtype))
+            seed = ops.ones_like(out.detach())
             grads = gradients(out, inputs, seed, retain_graph=True, allow_unused=True)
         for i, g in enumerate(grads):
             if g is None:
@@ -157,7 +155,7 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any) -> Any:
 
 
 def _rows(out: Any, inputs: tuple[Any, ...], create: bool) -> tuple[Any, ...]:
-    basis = numpy.eye(max(1, out._data.size), dtype=out.dtype)
+    basis = raw(ops.eye(max(1, out._data.size), dtype=out.dtype))
     rows = [
         _slopes(out, inputs, wrap(out._out, row.reshape(out.shape)), create)
         for row in basis[: out._data.size]
@@ -180,7 +178,8 @@ def _batched_rows(
     for out in outs:
         if not out.requires_grad:
             found.append(tuple([
-                wrap(out._out, numpy.zeros((*out.shape, *x.shape), x.dtype)) for x in inputs
+                wrap(out._out, raw(ops.zeros((*out.shape, *x.shape), dtype=x.dtype)))
+                for x in inputs
             ]))
             continue
         end = start + prod(out.shape)
