@@ -175,6 +175,12 @@ class CustomJvp(HandWritten):
                     f"a {type(answer).__name__}", "return out, tangent",
                 )
             tangent = answer[1]
+            if answer[0] is None and tangent is None:
+                raise RuleTypeError(
+                    rule_name(rule, node), "the value and its tangent", "None and None",
+                    "compute them with operations: a tape records nothing while a rule is looked "
+                    "at; use pullback.grad inside the function",
+                )
         return self._checked(tangent, kept.rebuild, node, rule_name(rule, node))
 
     def _summed(

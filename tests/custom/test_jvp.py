@@ -232,3 +232,22 @@ def test_overrides_stand_in_for_it():
     with pb.override_gradient({f: lambda op, g: g * 100.0 * op.inputs[0]}):
         assert float(pb.grad(f)(2.0)) == 200.0
         assert float(pb.jvp(f, (2.0,), (1.0,))[1]) == 200.0
+
+
+def test_a_rule_whose_tape_records_nothing_is_an_error() -> None:
+    """Its tangent was taken for zero."""
+
+    def slope(x):
+        with pb.GradientTape() as tape:
+            tape.watch(x)
+            y = pb.sum(x * x * x)
+        return tape.gradient(y, x)
+
+    f = pb.custom_jvp(slope)
+    f.defjvp(lambda xs, ts: pb.jvp(slope, xs, ts))
+    for _ in range(2):
+        with pytest.raises(pb.errors.RuleTypeError, match="tape"):
+            pb.grad(lambda x: pb.sum(f(x)))(pb.tensor([1.0, 2.0]))
+    by_grad = pb.custom_jvp(lambda x: pb.grad(lambda x: pb.sum(x * x * x))(x))
+    by_grad.defjvp(lambda xs, ts: pb.jvp(pb.grad(lambda x: pb.sum(x * x * x)), xs, ts))
+    assert pb.grad(lambda x: pb.sum(by_grad(x)))(pb.tensor([1.0, 2.0])).tolist() == [6.0, 12.0]
