@@ -118,5 +118,6 @@ if TYPE_CHECKING:  # rooms and tools, which `from pullback import *` leaves out
     from .tools.profile import peak as peak
     from .tools.profile import profile as profile
     from .tools.profile import residuals as residuals
+    from .xla.jit import jit as jit
 else:
     __getattr__, __dir__ = _on_use(globals(), _FRONT_PAGE, _APART)

@@ -140,6 +140,8 @@ APART = _by_name("pullback", {
         "monitor",
     "tools.profile":
         "peak profile residuals",
+    "xla.jit":
+        "jit",
 })
 
 OPERATIONS = _by_name("pullback", {

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from types import FrameType
+from types import FrameType, TracebackType
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 """The folder of this package, as file names of its code begin."""
@@ -42,6 +42,18 @@ def line_outside() -> str:
     inner = user_frame()
     frame = _outside(inner)[0] or inner
     return "an unknown line" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def line_in(traceback: TracebackType | None) -> str:
+    """The user's innermost line in a traceback, or empty."""
+    found = ""
+    while traceback is not None:
+        frame = traceback.tb_frame
+        own = frame.f_code.co_filename.startswith((PACKAGE, "<"))
+        if not own and frame.f_globals.get("__name__", "").partition(".")[0] not in _BESIDE:
+            found = f"{frame.f_code.co_filename}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return found
 
 
 def calls_outside() -> list[tuple[str, str]]:

@@ -84,9 +84,11 @@ class Generator:
 
     @property
     def _numpy(self) -> Any:
-        """The same, to draw from: an error while JAX traces."""
-        check_draw()
-        return self._stream
+        """The same, to draw from: an error for numbers of the host while JAX traces."""
+        stream = self._stream
+        if isinstance(stream, numpy.random.Generator):
+            check_draw()
+        return stream
 
     def get_state(self) -> dict[str, Any]:
         """The state of the stream, for `set_state`: nested dictionaries of strings and integers.
@@ -189,7 +191,7 @@ class Generator:
             )
         kind = dtype if dtype.char in "fd" else numpy.dtype("float64")
         noise = drawn(
-            lambda size: getattr(self._numpy, draw)(size, dtype=kind).astype(dtype, copy=False),
+            lambda size: OPS["astype"](getattr(self._numpy, draw)(size, dtype=kind), dtype),
             _shape(shape, arrays, subject), subject, dtype,
         )
         if kinds:
@@ -221,7 +223,7 @@ class Generator:
                 "argument `probability` of `bernoulli`", "numbers in [0, 1]", f"{probability}"
             )
         noise = drawn(self._numpy.random, _shape(shape, [chance], "bernoulli"), "bernoulli")
-        hit = OPS["less"](moved_to(noise, chance), chance)
+        hit = OPS["less"](moved_to(noise, chance) if hasattr(chance, "shape") else noise, chance)
         return wrap(Tensor, hit if dtype is None else OPS["astype"](hit, dtype))
 
     def integers(
@@ -249,8 +251,6 @@ class Generator:
                 f"low={low}, high={high}, dtype={dtype}: {error}",
             ) from None
         return wrap(Tensor, found)
-
-    # Rearranging --------------------------------------------------------------------------------
 
     def permutation(self, x: Any, *, axis: int = 0) -> Tensor:
         """A random permutation of range(x) for an int, or of the slices of an array along an axis.
@@ -328,7 +328,8 @@ class Generator:
         chance = None if p is None else raw(to_array(p))
         if not _draws_differ() and chance.__class__ is not Batched:
             try:
-                return numpy.asarray(self._numpy.choice(count, size, replace, chance))
+                found = self._numpy.choice(count, size, replace, chance)
+                return numpy.asarray(found) if isinstance(found, int) else found
             except ValueError as error:
                 raise _cannot_choose(count, str(error)) from None
         many = math.prod(size)

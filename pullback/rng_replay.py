@@ -78,6 +78,12 @@ def drawing_from(make: Callable[[], Any]) -> Iterator[None]:
     yield from _inside(_Others(make))
 
 
+@contextmanager
+def drawing_through(streams: Any) -> Iterator[None]:
+    """Draw inside the block from what `streams.get(generator)` gives."""
+    yield from _inside(streams)
+
+
 class _Others:
     """A block in which each generator draws from another stream; its own stays where it is."""
 

@@ -42,6 +42,7 @@ class Adapter(Protocol):
     # `scale`, `move`, `may_replace`, `refuse_outer`, `stopped`, `barrier`, `compiler_of`: see the
     # tables below;
     # `exported(array)`, what DLPack hands out, if consumers cannot read every array;
+    # `absorbs(own type, other type)`, whether its kernels take arrays of another library too;
     # `unpooled()`, if tracemalloc sees its allocations: frees idle memory; and
     # `refusals`, further exceptions that it raises for invalid arguments.
 
@@ -295,6 +296,10 @@ class _Dominant(dict[tuple[type, type], type]):
             if a is not b and (a.hosts or b.hosts):
                 self[pair] = found = left if a.hosts > b.hosts else right
                 return found
+            for own, cls, other in ((a, left, right), (b, right, left)):
+                if a is not b and hasattr(own, "absorbs") and own.absorbs(cls, other):
+                    self[pair] = cls
+                    return cls
             if a is not b:
                 raise MixedLibrariesError(
                     "operands", "arrays of one library", f"{a.name} and {b.name}",

@@ -19,6 +19,8 @@ def refuse(op: Any, data: Sequence[Any], error: Exception) -> NoReturn:
         isinstance(error, RuntimeError) and not _refused(data, error)
     ):
         raise error
+    if (unknown := no_value(data, error)) is not None:
+        raise unknown from error
     given = ", ".join(
         f"{a.dtype}{list(a.shape)}" if hasattr(a, "dtype") else repr(a)[:40] for a in data
     )
@@ -29,6 +31,16 @@ def refuse(op: Any, data: Sequence[Any], error: Exception) -> NoReturn:
     )
     subject = f"`{op.name}`"
     raise family(subject, "arguments that fit each other", f"{given}: {error}") from error
+
+
+def no_value(data: Sequence[Any], error: Exception) -> PullbackError | None:
+    """The error of this library, if a library refused arguments whose values are not known yet."""
+    for a in map(_inner, data):
+        explain = getattr(adapters[a.__class__], "no_value", None)
+        found: PullbackError | None = None if explain is None else explain(error)
+        if found is not None:
+            return found
+    return None
 
 
 def _refused(data: Sequence[Any], error: Exception) -> bool:

@@ -25,7 +25,6 @@ MODULES = {
     "waits": "kinds.symbols",
     "deferred": "kinds.symbols",
     "joined": "kinds.symbols",
-    "exchange": "graphs.tracing",
     "unrecorded": "lost_paths",
     "left": "departures",
     "dropped": "lost_paths",
@@ -55,7 +54,6 @@ class Above:
     waits            (node) -> whether its rules must wait until a graph runs
     deferred         () -> `graphs/deferred_rules.py`, which puts rules off
     joined           (array, values) -> the array; in the graph of the values, if they have symbols
-    exchange         () -> `data`, `put_data`, `node`, `put_node` of a tensor in traced code
     left             (node, call, array) -> the array as NumPy's: its values leave the library
     unrecorded       (op, parents, result): an operation on tracked tensors was not recorded
     dropped          (kind, node, call, result): a call drops the history of a tensor on purpose
@@ -79,7 +77,6 @@ class Above:
     waits: Callable[[Any], bool]
     deferred: Callable[[], Any]
     joined: Callable[[Any, Any], Any]
-    exchange: Callable[[], Any]
     left: Callable[..., Any]
     unrecorded: Callable[[Any, Any, Any], None]
     dropped: Callable[[str, Any, str, Any], None]

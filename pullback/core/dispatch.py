@@ -22,7 +22,7 @@ from .inplace import link_view
 from .multi_output import gathered, linked
 from .node import FREED, CallNode, Node, holders, number, object_new
 from .op import Op, who
-from .outside import current_graph, traces
+from .outside import exchanging, traces
 from .record import apply, freed, record
 from .state import ALL, state
 from .tensor import Tensor, is_inexact
@@ -90,7 +90,7 @@ def _unary(op: Op) -> Callable[..., Any]:
     def call(x: Any, /) -> Any:
         if not isinstance(x, Tensor):
             return kernels[x.__class__](x) if is_array(x) else apply(op, (x,), {})
-        if traces and current_graph() is not None:
+        if traces and exchanging() is not None:
             return apply(op, (x,), {})
         a = x._array
         out = object_new(x._out)
@@ -150,7 +150,7 @@ def _single(op: Op) -> Callable[..., Any]:
         attrs = {**defaults, **attrs} if attrs else defaults  # a node's attrs are never written to
         if (
             len(attrs) != count or shapes or not (tensor or is_array(x))
-            or (traces and current_graph() is not None)
+            or (traces and exchanging() is not None)
         ):
             return general(args[0], **attrs) if args else general(**attrs)
         a = x._array if tensor else x
@@ -207,7 +207,7 @@ def _binary(op: Op) -> Callable[..., Any]:
     nothing = (None, None, None)
 
     def operate(x1: Any, x2: Any, /) -> Any:
-        if traces and current_graph() is not None:
+        if traces and exchanging() is not None:
             return apply(op, (x1, x2), {})
         a, p = x1._array, x1._history
         if x2.__class__ is x1.__class__ or isinstance(x2, Tensor):

@@ -15,7 +15,7 @@ from .inplace import link_view
 from .multi_output import SeveralNode, end_of
 from .node import CallNode, Node, holders, note, number, object_new, where
 from .observe import notify
-from .outside import current_graph, traces
+from .outside import exchanging, traces
 from .state import ALL, EVERYTHING, State, state
 from .tensor import Tensor, is_inexact, to_array, wrap
 
@@ -27,7 +27,7 @@ def apply(op: Any, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     """
     cls = None
     tracked = False
-    traced = traces and current_graph() is not None
+    traced = traces and exchanging() is not None
     kind: Any = None
     data: list[Any] = []
     parents: list[Node | None] = []

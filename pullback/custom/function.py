@@ -16,7 +16,7 @@ from ..core import inplace, versions
 from ..core import state as _state
 from ..core.compiled import compiled
 from ..core.node import Node, number, object_new, where
-from ..core.outside import current_graph, traces
+from ..core.outside import exchanging, traces
 from ..core.record import attach
 from ..core.state import QUIET, set_state, state
 from ..core.tensor import Tensor, inexact_dtypes, wrap
@@ -172,7 +172,7 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
         ctx._saved = ()
         parents: list[Node | None] = []
         level = _state.TANGENT  # above the levels of what the plain case records
-        traced = traces and current_graph() is not None
+        traced = traces and exchanging() is not None
         for a in args:
             if isinstance(a, Tensor):
                 p = a._node if traced else a._history
@@ -200,7 +200,7 @@ def _apply_of(cls: type[Function]) -> Callable[..., Any]:
             return out
         if (
             mode > _state.ALL or not isinstance(out, Tensor) or ctx._several or general
-            or (traces and current_graph() is not None)
+            or (traces and exchanging() is not None)
         ):
             return _recorded(cls, ctx, args, out)
         d = out._array

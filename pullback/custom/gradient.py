@@ -16,7 +16,7 @@ from ..core.compiled import GradientBase, compiled, provide
 from ..core.cotangent import accumulate, complex_dtypes
 from ..core.custom_op import CustomNode, custom_node
 from ..core.node import FREED, Leaf, Node, number, object_new
-from ..core.outside import current_graph, traces
+from ..core.outside import exchanging, traces
 from ..core.record import attach, freed
 from ..core.reverse import pull
 from ..core.tensor import Tensor, wrap
@@ -63,7 +63,7 @@ class CustomGradient(GradientBase):
     def _called(self, *args: Any, **keywords: Any) -> Any:
         """The same."""
         # The plain case, tensors in and one tensor out, is `_call` in the fewest steps.
-        if traces and current_graph() is not None:
+        if traces and exchanging() is not None:
             return self._call((), *args, **keywords)
         level = _state.TANGENT  # above the levels of what the plain case records
         parents: list[Node | None] = []

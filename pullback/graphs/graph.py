@@ -84,6 +84,12 @@ class Graph:
         with _symbols.building(self):
             yield self
 
+    def exchange(self) -> Any:
+        """What stands for tensors from outside while this graph is built, for the core."""
+        from .tracing import Exchange
+
+        return Exchange
+
     def type_of(self, op: Any) -> str:
         """What operations of a kind are called in this graph."""
         return str(op.name)

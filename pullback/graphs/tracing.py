@@ -17,7 +17,6 @@ from ..arrays.batched import Batched, bare
 from ..arrays.symbol import OpenShape, Symbol
 from ..core import outside
 from ..core import state as _state
-from ..core.above import provide
 from ..core.tensor import Tensor
 from ..errors import BatchedValueError, GraphError, ShapeError
 from ..kinds import symbols as _symbols
@@ -242,9 +241,3 @@ def random(
 later: Any = _symbols.later
 later.start_of = start_of
 later.random = random
-
-
-@provide
-def exchange() -> type[Exchange]:
-    """The exchange of tensors from outside, for the core."""
-    return Exchange

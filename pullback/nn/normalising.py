@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .. import ops
-from ..arrays import adapters
+from ..arrays import adapters, known
 from ..arrays.kept import check_kept
 from ..core.tensor import Tensor, raw
 from ..errors import ArgumentError, ShapeError
@@ -135,8 +135,10 @@ class BatchNorm(Module):
         assert self.running_var is not None
         assert self.num_batches_tracked is not None
         _put(self.num_batches_tracked, self.num_batches_tracked._data + 1)
-        seen = self.num_batches_tracked.item()
-        share = 1 / seen if self.momentum is None else self.momentum
+        share = self.momentum
+        if share is None:
+            seen = self.num_batches_tracked._data
+            share = 1 / (seen if known(seen) is None else int(known(seen)))
         _put(self.running_mean, _moved(self.running_mean._data, mean, share))
         unbiased = variance * (count / (count - 1))
         _put(self.running_var, _moved(self.running_var._data, unbiased, share))

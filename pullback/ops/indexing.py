@@ -15,6 +15,7 @@ from typing import Any
 from ..arrays import adapters, inserters, readers
 from ..arrays.batched import Batched, counted, spread, tags_of, zeros_by
 from ..arrays.batched_index import count_of, index_tags, is_batched, opened, parts_of, plan
+from ..arrays.refusals import no_value
 from ..core import versions
 from ..core.cotangent import is_complex
 from ..core.inplace import check_examples, check_writable, entered, overwrite, rewrite
@@ -39,7 +40,9 @@ def _read(x: Any, index: Any) -> Any:
     return x[index] if read is None else read(x, index)
 
 
-def position_error(subject: str, x: Any, error: Exception) -> PositionError:
+def position_error(subject: str, x: Any, error: Exception) -> Exception:
+    if (unknown := no_value([x], error)) is not None:
+        return unknown
     return PositionError(f"`{subject}`", f"an index that fits shape {tuple(x.shape)}", str(error))
 
 

@@ -44,9 +44,10 @@ class Adagrad(Optimizer):
     def _slots(self, group: Group) -> tuple[str, ...]:
         return ("sum",)
 
+    def _start(self, name: str, group: Group) -> float:
+        return float(group["initial_accumulator_value"])
+
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
-        if count == 1:
-            slots[0] += group["initial_accumulator_value"]
         lr = group["lr"] / (1 + (count - 1) * group["lr_decay"])
         x, g = rules.decayed(x, g, lr, group["weight_decay"])
         rules.adagrad(x, g, slots, lr, group["eps"])

@@ -75,10 +75,11 @@ class NAdam(WithBetas):
     def _slots(self, group: Group) -> tuple[str, ...]:
         return "exp_avg", "exp_avg_sq", "mu_product"
 
+    def _start(self, name: str, group: Group) -> float:
+        return 1.0 if name == "mu_product" else 0.0
+
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
         decay, (m, v, product) = group["momentum_decay"], slots
-        if count == 1:
-            product += 1.0
         product *= rules.nadam_momentum(group["betas"][0], count, decay)
         x, g = self._decayed(x, g, group)
         rules.nadam(
@@ -150,7 +151,8 @@ class Rprop(Optimizer):
     def _slots(self, group: Group) -> tuple[str, ...]:
         return "prev", "step_size"
 
+    def _start(self, name: str, group: Group) -> float:
+        return float(group["lr"]) if name == "step_size" else 0.0
+
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
-        if count == 1:
-            slots[1] += group["lr"]
         stored(slots, rules.rprop(x, g, slots, group["etas"], group["step_sizes"]))

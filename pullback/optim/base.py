@@ -20,6 +20,7 @@ from ..core.cotangent import is_complex
 from ..core.inplace import immutable
 from ..core.node import maker_of
 from ..core.op import OPS
+from ..core.outside import current_step
 from ..core.tensor import Tensor, check_inexact, raw, to_array, wrap
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from ..kinds.symbols import current_graph
@@ -72,6 +73,10 @@ class Optimizer(ABC):
     def _slots(self, group: Group) -> tuple[str, ...]:
         """The names of the arrays, zeros at first, that are kept for a parameter."""
         return ()
+
+    def _start(self, name: str, group: Group) -> float:
+        """What the entries of a slot are before the first step."""
+        return 0.0
 
     def _check(self, group: Group) -> None:  # noqa: B027  # there may be nothing to check
         """Raise an `ArgumentError` for an option that cannot be."""
@@ -182,6 +187,8 @@ class Optimizer(ABC):
         if current_graph() is not None:  # then it is a step of the graph, taken when that runs
             self._put_off(fitted)
             return
+        if (step := current_step()) is not None:
+            step.advances(self, [p for _, p in fitted])
         for g, p in fitted:
             self._change(p, g)
 
@@ -222,7 +229,7 @@ class Optimizer(ABC):
         slots = []
         for name in self._slots(group):
             if name not in state:
-                state[name] = OPS["zeros_like"](p._data)
+                state[name] = self._new_slot(p, name, group)
             slots.append(state[name])
         if immutable(p._data):
             self._renew(p, g, state, group)
@@ -238,6 +245,12 @@ class Optimizer(ABC):
         versions.written(data, f"{self._name}.step", line=False)
         if isinstance(p, Variable) and p._leaf is not None:
             p._leaf.renew(data)
+
+    def _new_slot(self, p: Any, name: str, group: Group) -> Any:
+        start = self._start(name, group)
+        if is_complex(p._data):  # each half is a number of its own to the formulas
+            return OPS["full_like"](p._data, complex(start, start))
+        return OPS["full_like"](p._data, start)
 
     def _renew(self, p: Any, g: Any, state: dict[str, Any], group: Group) -> None:
         """The same for arrays that cannot be written: Tensors are, which then hold others."""

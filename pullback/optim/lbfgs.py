@@ -8,8 +8,9 @@ from typing import Any
 from ..arrays import adapters
 from ..core import versions
 from ..core.op import OPS
+from ..core.outside import current_step
 from ..core.tensor import Tensor, raw, wrap
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, SymbolError
 from ..recording import enable_grad
 from ..variable import Variable
 from .base import Group, Optimizer, at_least
@@ -78,6 +79,12 @@ class LBFGS(Optimizer):
         if not callable(closure):
             raise ArgumentTypeError(f"{self._name}.step", "a closure", f"{closure!r}",
                                     "write step(closure)")
+        if current_step() is not None:
+            raise SymbolError(
+                f"{self._name}.step inside pullback.jit", "an optimizer that takes one fixed step",
+                "one whose number of steps depends on the values",
+                "compile the function that computes the loss, and call `step` outside",
+            )
         group, memory = self.param_groups[0], self._memory
 
         def evaluated() -> tuple[Any, Any]:

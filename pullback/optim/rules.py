@@ -53,7 +53,7 @@ def _root(squares: Any, eps: Any, inside: bool) -> Any:
 
 
 def sgd(
-    x: Any, g: Any, slots: Slots, lr: Any, *, momentum: Any = 0.0, dampening: float = 0.0,
+    x: Any, g: Any, slots: Slots, lr: Any, *, momentum: Any = 0.0, dampening: Any = 0.0,
     nesterov: bool = False, scaled: bool = False,
 ) -> Updated:
     """Slots: the momentum buffer v ← momentum · v + (1 - dampening) · g, or none; x ← x - lr · v.
@@ -66,7 +66,7 @@ def sgd(
     if slots:
         (v,) = slots
         v *= momentum
-        v += (1 - dampening) * g if dampening else g
+        v += g if dampening.__class__ is float and not dampening else (1 - dampening) * g
         slots, g = (v,), g + momentum * v if nesterov else v
     if scaled:
         x += g

@@ -55,8 +55,9 @@ class SGD(Optimizer):
         return ("momentum_buffer",) if group["momentum"] else ()
 
     def _update(self, x: Any, g: Any, slots: list[Any], count: int, group: Group) -> None:
+        dampening = group["dampening"]
         rules.sgd(
             *rules.decayed(x, g, group["lr"], group["weight_decay"]), slots, group["lr"],
-            momentum=group["momentum"], dampening=group["dampening"] if count > 1 else 0.0,
+            momentum=group["momentum"], dampening=dampening * (count > 1) if dampening else 0.0,
             nesterov=group["nesterov"],
         )

@@ -10,6 +10,7 @@ import numpy
 
 from ..arrays import adapters, known
 from ..arrays.batched import Batched
+from ..arrays.refusals import no_value
 from ..core.node import Leaf, maker_of
 from ..core.tensor import Tensor, bound, unpickled, wrap
 from ..errors import ArgumentError, ArgumentTypeError
@@ -80,7 +81,11 @@ class Values:
                 "the truth of a Tensor", "one entry (of several it is ambiguous)",
                 f"shape {tuple(self._data.shape)}", "use pullback.any(x) or pullback.all(x)",
             )
-        return bool(self._data)
+        data = self._data
+        try:
+            return bool(data)
+        except TypeError as error:  # it has no value yet
+            raise no_value([data], error) or error from None
 
     def __float__(self: Any) -> float:
         return float(self._number("float()"))

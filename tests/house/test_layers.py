@@ -22,6 +22,7 @@ LAYERS = [
      "inspection", "special", "configuration"],
     ["graphs"],
     ["nn", "optim", "solvers"],
+    ["xla"],
     ["tools", "distributed"],
     ["tf", "torch"],
     [""],  # the front page
@@ -43,7 +44,9 @@ HEAVY = {"torch", "jax", "tensorflow", "scipy", "optree", "matplotlib", "sklearn
          "safetensors", "orbax", "array_api_compat", "cupy", "cupyx", "hypothesis", "tensorboardX"}
 """Loaded inside the functions that need them."""
 
-OF_A_LIBRARY = ("pullback/arrays/torch_/", "pullback/arrays/jax_/", "pullback/arrays/cupy_/")
+OF_A_LIBRARY = (
+    "pullback/arrays/torch_/", "pullback/arrays/jax_/", "pullback/arrays/cupy_/", "pullback/xla/",
+)
 """Files that are loaded with the first array of their library, which has been imported then."""
 
 FILES = python_files("pullback")
@@ -77,7 +80,7 @@ def heavy(path: Path) -> list[tuple[str, int]]:
     """The large libraries that a file loads when it is imported."""
     skipped = typing_lines(path)
     own = name_of(path).startswith(OF_A_LIBRARY)
-    kept = HEAVY - {"torch", "jax", "cupy", "cupyx", "array_api_compat"} if own else HEAVY
+    kept = HEAVY - {"torch", "jax", "cupy", "cupyx", "array_api_compat", "optree"} if own else HEAVY
     return [
         (module, line)
         for module, top, line in imports(path)

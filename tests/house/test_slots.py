@@ -27,6 +27,14 @@ HOT = {
     "pullback/graphs/closure.py": "makes the exchange",
     "pullback/graphs/tracing.py": "makes the exchange",
     "pullback/graphs/tensor.py": "has its own",
+    "pullback/xla/arguments.py": "reads those of arguments, outside",
+    "pullback/xla/calls.py": "reads and moves what is outside",
+    "pullback/xla/entry.py": "passes what is outside in, and puts results there",
+    "pullback/xla/finding.py": "looks for tracers that were left outside",
+    "pullback/xla/gradients.py": "reads those of arguments, outside",
+    "pullback/xla/places.py": "makes the exchange",
+    "pullback/xla/trace.py": "makes the exchange",
+    "pullback/xla/tracing.py": "reads what is outside",
 }
 """file -> why it may read the slots."""
 

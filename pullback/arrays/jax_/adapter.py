@@ -135,6 +135,7 @@ class JAX:
     stopped = staticmethod(engine.stopped)
     barrier = staticmethod(engine.barrier)
     compiler_of = staticmethod(flow.compiler_of)
+    no_value = staticmethod(engine.no_value)
 
     def kernel(self, name: str, cls: type) -> Callable[..., Any] | None:
         """The kernels that `jax.numpy` lacks, or None."""
@@ -145,6 +146,10 @@ class JAX:
         if name not in WIDE:
             return kernel
         return widened_kernel(kernel, _NARROW, jnp.astype, numpy.dtype("float32"))
+
+    def absorbs(self, cls: type, other: type) -> bool:
+        """Tracers take NumPy's arrays: as constants of the compiled code, as JAX has it."""
+        return issubclass(cls, jax.core.Tracer) and issubclass(other, numpy.ndarray)
 
     def rank(self, cls: type) -> int:
         """Constant: every function takes arrays and tracers together."""
@@ -166,7 +171,9 @@ class JAX:
         return None if dtype is None else numpy.dtype(dtype)
 
     def numpy(self, array: Any) -> Any:
-        """A NumPy array."""
+        """A NumPy array; raises a `SymbolError` for a tracer."""
+        if isinstance(array, jax.core.Tracer):
+            raise engine.unknown(array)
         return numpy.asarray(array)
 
     def place(self, array: Any, device: Any = None) -> Any:

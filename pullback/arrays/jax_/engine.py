@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import nullcontext
 from typing import Any
 
 import jax
 from jax import lax
 from jax import numpy as jnp
 
-from ...errors import NotDifferentiableError
+from ..._user_code import line_in, line_outside
+from ...errors import NotDifferentiableError, SymbolError
 
 try:
     from jax._src.core import trace_state_clean as _clean  # free, and starts no device
@@ -68,6 +71,53 @@ def refuse(array: Any, *args: Any, **attrs: Any) -> None:
         )
 
 
+_FIXES = {
+    "TracerBoolConversionError":
+        ("the truth of a tensor", "select with pullback.where (or pullback.cond), or return it and "
+         "decide outside; an argument of Python's, such as a flag, is fixed by static_argnames"),
+    "NonConcreteBooleanIndexError":
+        ("an index of booleans", "keep the shape: pullback.where(mask, x, 0.0), or multiply by the "
+         "mask, as the number of selected entries is not known"),
+    "TracerIntegerConversionError":
+        ("a tensor as a Python integer", "compute with the tensor; an argument of Python's, such "
+         "as a length, is fixed by static_argnames"),
+}
+_OTHER = ("the numbers of a tensor", "compute with the tensor, and leave out float(), .item() and "
+          ".numpy(); or return it, and convert the result outside")
+_NO_VALUE = (
+    jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError, jax.errors.NonConcreteBooleanIndexError,
+)
+
+
+def no_value(error: BaseException | None) -> SymbolError | None:
+    """The error of this library for one of JAX's: code needed a value while JAX traced it."""
+    while error is not None and not isinstance(error, _NO_VALUE):
+        error = error.__cause__
+    if error is None:
+        return None
+    return _symbol_error(type(error).__name__, str(error), line_in(error.__traceback__))
+
+
+def unknown(array: Any) -> SymbolError:
+    """The error of code that needs the values of a tracer."""
+    return _symbol_error("", f"{array.dtype}{list(array.shape)}")
+
+
+def _symbol_error(kind: str, text: str, line: str = "") -> SymbolError:
+    subject, fix = _FIXES.get(kind, _OTHER)
+    shape = _SHAPE.search(text)
+    value = f"a {shape[0]} tensor" if shape else "a tensor"
+    return SymbolError(
+        f"{subject}, at {line or line_outside()}",
+        "values that are known while JAX traces the function",
+        f"{value}, whose values are known only when the compiled code runs", fix,
+    )
+
+
+_SHAPE = re.compile(r"\b(?:bool|bfloat|u?int|float|complex)\d*\[[\d, ]*\]")
+
+
 def barrier(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arrays, from which XLA computes anew what it has computed from the same ones before."""
     return tuple(lax.optimization_barrier(arrays)) if tracing() else arrays
@@ -76,6 +126,11 @@ def barrier(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
 def _context() -> Any:
     make = getattr(jax, "make_user_context", None)
     return None if make is None else make(None)
+
+
+def usual_context() -> Any:
+    """A block outside of all values of `CONTEXT`, for code with a key of its own."""
+    return nullcontext() if CONTEXT is None else CONTEXT(None)
 
 
 CONTEXT = _context()

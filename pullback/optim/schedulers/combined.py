@@ -144,7 +144,7 @@ class ReduceLROnPlateau(LRScheduler):
         margin = self.threshold * (self.best if self.threshold_mode == "rel" else 1)
         return value * sign > (self.best + sign * margin) * sign
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: Any, epoch: int | None = None) -> None:
         """Look at a number, and change the rates if it is time."""
         value = float(metrics)
         self.last_epoch += 1

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
+from ...core.outside import current_step
 from ..base import Optimizer
 
 __all__ = ["LRScheduler"]
+
+
+def on_the_host(method: Callable[..., None]) -> Callable[..., None]:
+    """A method that runs in Python with every call of a compiled step, and is not traced."""
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **keywords: Any) -> None:
+        step = current_step()
+        if step is None:
+            method(self, *args, **keywords)
+        else:
+            step.event(self, lambda: method(self, *args, **keywords), args)
+
+    return call
 
 
 class LRScheduler:
@@ -31,6 +47,11 @@ class LRScheduler:
 
     _not_saved: tuple[str, ...] = ("optimizer",)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in vars(cls):
+            cls.step = on_the_host(cls.step)  # type: ignore[method-assign]
+
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         self.optimizer = optimizer
         for group in optimizer.param_groups:
@@ -49,8 +70,9 @@ class LRScheduler:
 
     def get_last_lr(self) -> list[float]:
         """The rates that were set last."""
-        return self._last_lr
+        return self._last_lr if current_step() is None else self._rates
 
+    @on_the_host
     def step(self, epoch: int | None = None) -> None:
         """Set the rates of the next step."""
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

@@ -1,0 +1,1 @@
+"""Compiled functions and training steps, by XLA through JAX."""
