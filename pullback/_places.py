@@ -200,7 +200,7 @@ OPERATIONS = _by_name("pullback", {
     "ops.searching":
         "argmax argmin argsort isin searchsorted sort",
     "ops.selecting":
-        "clip maximum minimum where",
+        "clip larger_share maximum minimum where",
     "ops.shaping":
         "broadcast_to expand_dims flip matrix_transpose permute_dims reshape roll squeeze",
     "ops.spectral":

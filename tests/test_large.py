@@ -105,3 +105,23 @@ def test_gates_and_relus_go_block_by_block(array):
     t.grad = None
     pb.relu(t[::2]).backward(pb.tensor(array[::2]))
     np.testing.assert_array_equal(t.grad.numpy()[::2], np.where(array[::2] > 0, array[::2], 0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", [pb.maximum, pb.minimum])
+def test_shares_of_maxima_are_exact_at_any_size(op, dtype, rng):
+    """Half at ties, all at NaN, nothing (not 0 · ∞) for the other; a constant on either side."""
+    for n in (40, 3000, N + 5):
+        a, b, g = (rng.normal(size=n).round(1).astype(dtype) for _ in range(3))
+        a[3], g[5], a[7] = np.nan, np.inf, b[7]
+        for x1, x2 in ((a, b), (a, 0.5), (0.5, a), (a, b[3:4]), (b[3], a)):
+            first, second = np.asarray(x1, dtype), np.asarray(x2, dtype)
+            if op is pb.minimum:
+                first, second = -first, -second
+            expected = np.where(first < second, 0, np.where(first == second, g / 2, g))
+            other = np.where(second < first, 0, np.where(first == second, g / 2, g))
+            leaves = [pb.tensor(v, requires_grad=True) if np.ndim(v) else v for v in (x1, x2)]
+            op(*leaves).backward(pb.tensor(g))
+            for leaf, whole in zip(leaves, (expected, other), strict=True):
+                if isinstance(leaf, pb.Tensor) and leaf.shape == (n,):
+                    np.testing.assert_array_equal(leaf.grad.numpy(), whole.astype(dtype))

@@ -11,7 +11,7 @@ import importlib
 import sys
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy
 
@@ -139,9 +139,15 @@ inserters: dict[type, Callable[[Any, Any, Any], bool]] = {}
 returns True; returns False where its memory is not its own."""
 scalers: dict[type, Callable[[Any, Callable[[Any], Any], Any], Any]] = {}
 """array type -> g · slope(x) for an elementwise slope, if the library can save passes."""
-splitters: dict[type, Callable[..., Any]] = {}
-"""type of large arrays -> a function that computes elementwise steps block by block, as
-`numpy_/large.py::in_blocks` does; empty until the first large array."""
+class Splitter(NamedTuple):
+    """How a library computes elementwise steps on large arrays; see `numpy_/blocks.py`."""
+
+    in_blocks: Callable[..., Any]
+    straight_line: Callable[..., Any]
+
+
+splitters: dict[type, Splitter] = {}
+"""type of large arrays -> how to compute with them block by block; empty until the first."""
 movers: dict[type, Callable[[Any, Any, float], None]] = {}
 """array type -> x += factor · g in place, if the library can do it in one pass."""
 keepers: dict[type, Callable[..., bool]] = {}

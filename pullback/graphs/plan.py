@@ -6,18 +6,20 @@ depends on constants only is computed ahead, and two operations that compute the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy
 
-from ..arrays import dominant
+from ..arrays import adapters, dominant
 from ..arrays.dressed import bare
 from ..arrays.symbol import Symbol
 from ..core.op import OPS, Op
 from ..core.tensor import raw
 from ..kinds.shapes import size_of
 from .aliasing import Constant, Step, shared
+from .fusing import fused
+from .kernels import kernel_for as kernel_for
 from .operation import Operation, filled
 
 FOLDED = 1 << 16
@@ -28,6 +30,21 @@ _IDENTITY = OPS["identity"].op
 """It makes a new array with every run: it is not computed ahead, nor once for two."""
 
 
+_LIKE = frozenset(OPS[name].op for name in ("ones_like", "zeros_like", "full_like"))
+"""They read the shape and dtype of an array, and no entry."""
+
+
+def _is_small(symbol: Any) -> bool:
+    """Whether a symbol is a NumPy array (which needs no device) with few entries."""
+    size = size_of(symbol.shape) if symbol.__class__ is Symbol else None
+    return size is not None and size <= FOLDED and adapters[symbol.kind] is adapters[float]
+
+
+def _sample(symbol: Any) -> Constant:
+    """An array that looks as a symbol does."""
+    return Constant(adapters[symbol.kind].zeros(tuple(symbol.shape), symbol.dtype))
+
+
 class Plan:
     """The steps that compute some symbols and run some operations, given the values of others.
 
@@ -36,7 +53,8 @@ class Plan:
     own      so many of the fetches, the first ones, are to share memory with nothing else
 
     `steps` are run in order; `kept` are the places of those that must receive a copy, and `copied`
-    those of the results that must be one (see `sharing.py`).
+    those of the results that must be one (see `sharing.py`). `groups` may run block by block (see
+    `fusing.py`).
     """
 
     def __init__(
@@ -55,7 +73,20 @@ class Plan:
         self.results = [
             self._places[id(f)] if f.__class__ is Symbol else None for f in fetches
         ]
+        self._prune({id(f) for f in fetches})
+        self.steps, self.groups = fused(self.steps, self.results)
         self.kept, self.copied = shared(self.steps, self.results[:own], len(self.feeds))
+
+    def _prune(self, roots: set[int]) -> None:
+        """Leave out what only `_LIKE` operations read."""
+        read = {r for r in self.results if r.__class__ is int}
+        kept = []
+        for step in reversed(self.steps):
+            pure = isinstance(step.operation.op, Op) and id(step.operation) not in roots
+            if not pure or step.operation.control or not read.isdisjoint(step.results):
+                read.update(p for p in (*step.args, *step.extra) if p.__class__ is int)
+                kept.append(step)
+        self.steps = kept[::-1]
 
     def _register(self) -> int:
         self.registers += 1
@@ -71,6 +102,9 @@ class Plan:
         )
         extra = tuple(self._places[id(s)] for s in operation.extra)
         stateful = getattr(op, "stateful", False) or op is _IDENTITY
+        if op in _LIKE and not extra and _is_small(operation.args[0]):
+            args = (_sample(operation.args[0]),)
+            self._kept.append(args)
         key = None if stateful or operation.control else _key(operation, args, extra)
         found = None if key is None else self._known.get(key)
         if found is None and not stateful and not operation.control and _foldable(
@@ -169,17 +203,6 @@ def _folded(operation: Operation, args: Any, extra: Any) -> tuple[Any, ...] | No
         return None
     answers = answer if len(operation.symbols) > 1 else (answer,)
     return tuple(map(Constant, answers))
-
-
-def kernel_for(op: Any, values: Sequence[Any], attrs: Mapping[str, Any]) -> Callable[..., Any]:
-    """The function that computes an operation on some arrays."""
-    if not isinstance(op, Op):
-        return op.kernel
-    kind: Any = None
-    for value in values:
-        cls = value.__class__
-        kind = cls if kind is None or kind is cls else dominant[kind, cls]
-    return bare(op.kernels[kind])
 
 
 def found_anew(op: Any) -> Callable[..., Any] | None:

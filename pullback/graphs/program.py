@@ -19,6 +19,7 @@ from ..core import state as _state
 from ..errors import PullbackError
 from ..kinds import symbols as _symbols
 from .aliasing import Constant, Step
+from .fusing import Group
 from .operation import Operation, filled
 from .plan import Plan, found_anew, kernel_for
 
@@ -216,18 +217,34 @@ class _Writer:
         self.names = dict(enumerate(feeds))
         out = [f"def program({', '.join(['store', *feeds])}):"]
         last = _last_uses(plan)
+        end, outputs, indent = -1, list[int](), ""
         for position, step in enumerate(plan.steps):
+            if position in plan.groups and not plan.kept:
+                end, outputs = plan.groups[position]
+                group = Group(plan.steps[position:end], outputs)
+                inputs = ", ".join(self.names[r] for r in group.inputs)
+                out.append(f" group = {self._constant(group)}({inputs})")
+                out.append(" if group is None:")
+                indent = " "
             call = self._call(step, self.kernels[position], position in plan.kept)
             ended = last.get(position, ())
             self.free += [self.names.pop(r) for r in ended if r in self.names]
             results = [self._target(r, r in ended) for r in step.results]
-            out.append(f" {', '.join(results)} = {call}" if results else f" {call}")
+            line = f" {', '.join(results)} = {call}" if results else f" {call}"
+            out.append(indent + line)
             self.lines[len(out)] = step.operation
             # What is free and was not taken by the result is let go of at once.
             dead = [n for n in self.free if n not in results]
             if ended and dead:
-                out.append(f" {' = '.join(dead)} = None")
+                out.append(f"{indent} {' = '.join(dead)} = None")
             self.free += [n for r, n in zip(step.results, results, strict=True) if r in ended]
+            if position == end - 1:
+                indent = ""
+                out.append(" else:")
+                names = [self.names[r] for r in outputs]
+                out.append(f"  {', '.join(names)}, = group")
+                out += [f"  {' = '.join(self.free)} = None"] if self.free else []
+                out.append(" group = None")
         fetched = ["None" if r is None else self._place(r) for r in plan.results]
         for position in plan.copied:
             fetched[position] = f"copied({fetched[position]})"

@@ -145,7 +145,7 @@ def _pulled(nodes: list[Node], cotangents: dict[Node, Any]) -> bool:
     split = next((splitters[a.__class__] for a in region.arrays if a.__class__ in splitters), None)
     if split is None or any(cotangents[n].shape != shape for n, _ in region.incoming):
         return False
-    found = split(region.arrays, shape, region.make)
+    found = split.in_blocks(region.arrays, shape, region.make)
     if found is None:
         return False
     for n in nodes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import pullback as pb
+from pullback.ops.selecting import larger_share
 from tests.table import Row, Sample, bools, real
 
 # Bounds that no entry of the samples comes near: kinks have tests of their own.
@@ -27,6 +28,10 @@ ROWS = [
         complex=True),
     Row("maximum", pb.maximum, np.maximum, (Sample((2, 3), make=apart), Sample((2, 3), make=grid))),
     Row("minimum", pb.minimum, np.minimum, (Sample((2, 3), make=grid), Sample((2, 3), make=apart))),
+    Row("larger_share", larger_share, lambda x, a, b: np.where(a > b, x, x * 0),
+        (real(2, 3), Sample((2, 3), make=apart), Sample((2, 3), make=grid))),
+    Row("larger_share", larger_share, lambda x, a, b: np.where(a > b, x, x * 0),
+        (real(40, 30), real(40, 30, low=0.1), real(40, 30, high=-0.1)), "large"),
     Row("clip", pb.clip, np.clip, (OFF_BOUNDS, LOW, HIGH), broadcast=True),
     Row("clip", lambda x: pb.clip(x, -1.0, 1.0), lambda x: np.clip(x, -1.0, 1.0),
         (real(2, 3, away=(-1.0, 1.0)),), "numbers"),

@@ -103,8 +103,8 @@ FILES = {
     "decompositions": "cholesky eig eigh eigvalsh lu pinv qr svd svdvals",
     "linalg": "adjugate expm inv solve triangular_solve",
     "nn":
-        "cross_entropy_slope gate logsumexp max_pool max_pool_gather max_pool_scatter normalise "
-        "relu sigmoid softmax sum_pool sum_pool_adjoint where",
+        "cross_entropy_slope gate larger_share logsumexp max_pool max_pool_gather "
+        "max_pool_scatter normalise relu sigmoid softmax sum_pool sum_pool_adjoint where",
 }
 """Files of kernels; each is imported when one of its kernels is first used."""
 

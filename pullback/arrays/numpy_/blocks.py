@@ -45,6 +45,69 @@ def in_blocks(
         return None
 
 
+def straight_line(
+    calls: Sequence[tuple[Any, Sequence[int], Any]], wanted: Sequence[int],
+    kernel_for: Callable[..., Any],
+) -> Step:
+    """A computation for `in_blocks`, for one thread: calls one after the other.
+
+    calls       an operation each, the places of its arguments, its attributes; the values' places
+                are those of the parts and, behind them, of the results
+    wanted      the places of the values that are returned
+    kernel_for  (operation, values, attributes) -> the function that computes it
+    From the second block on, the results of ufuncs are written over values that are used no more.
+    """
+    prepared: list[tuple[Any, Sequence[int], Any, Any]] = []
+
+    def step(parts: list[Any], shape: tuple[int, ...]) -> list[Any]:
+        values = list(parts)
+        if not prepared:
+            kernels = []
+            for op, places, attrs in calls:
+                given = [values[i] for i in places]
+                kernels.append(kernel_for(op, given, attrs))
+                values.append(kernels[-1](*given, **attrs))
+            prepared.extend(_prepared(calls, kernels, values, wanted, shape))
+            return [values[i] for i in wanted]
+        count = shape[0]
+        for kernel, places, attrs, room in prepared:
+            given = [values[i] for i in places]
+            if room is None:
+                values.append(kernel(*given, **attrs))
+            else:
+                values.append(kernel(*given, out=room[:count]))
+        return [values[i] for i in wanted]
+
+    return step
+
+
+def _prepared(
+    calls: Sequence[Any], kernels: Sequence[Any], values: list[Any], wanted: Sequence[int],
+    shape: tuple[int, ...],
+) -> list[tuple[Any, Sequence[int], Any, Any]]:
+    """The calls with memory for their results: None for a kernel that allocates its own."""
+    first = len(values) - len(calls)
+    last = {i: number for number, (_, places, _) in enumerate(calls) for i in places}
+    last.update(dict.fromkeys(wanted, len(calls)))
+    rooms: dict[int, Any] = {}
+    free: list[Any] = []
+    found = []
+    for number, ((_, places, attrs), kernel) in enumerate(zip(calls, kernels, strict=True)):
+        made, room = values[first + number], None
+        if isinstance(kernel, numpy.ufunc) and kernel.nout == 1 and not attrs and (
+            isinstance(made, numpy.ndarray) and made.shape == shape
+        ):
+            at = next((i for i, r in enumerate(free) if r.dtype == made.dtype), None)
+            room = numpy.empty(shape, made.dtype) if at is None else free.pop(at)
+            rooms[first + number] = room
+        elif not isinstance(kernel, numpy.ufunc):  # it may return an argument, or a view of one
+            for i in places:
+                rooms.pop(i, None)
+        free += [rooms.pop(i) for i in set(places) if last[i] == number and i in rooms]
+        found.append((kernel, places, attrs, room))
+    return found
+
+
 class _Cut:
     """Arrays that can be cut into parts: flat where all are contiguous, else along axis 0."""
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy
 
-from .. import splitters
+from .. import Splitter, splitters
 from . import nn
 from .blocks import in_blocks as computed_in_blocks
+from .blocks import straight_line
 from .second_thread import begin
 
 SMALLEST = 1 << 19
@@ -233,7 +234,7 @@ def in_blocks(arrays: Any, shape: tuple[int, ...], make: Any) -> list[Any] | Non
     ]
 
 
-splitters[Large] = in_blocks
+splitters[Large] = Splitter(in_blocks, straight_line)
 
 
 def _gate(x: Any, control: Any) -> Any:
@@ -246,7 +247,20 @@ def _relu(x: Any) -> Any:
     return blockwise(nn.relu, x) if x.nbytes >= _SPLIT else adopt(nn.relu(_plain(x)))
 
 
-KERNELS: dict[str, Any] = {"gate": _gate, "relu": _relu}
+def _larger_share(x: Any, x1: Any, x2: Any) -> Any:
+    arrays = [a for a in (x, x1, x2) if getattr(a, "shape", ())]
+    if x.nbytes < _SPLIT or any(a.shape != x.shape for a in arrays):
+        return adopt(nn.larger_share(_plain(x), _plain(x1), _plain(x2)))
+    if x1.__class__ in (int, float):
+        return blockwise(lambda g, b: nn.larger_share(g, x1, b), x, x2)
+    if x2.__class__ in (int, float):
+        return blockwise(lambda g, a: nn.larger_share(g, a, x2), x, x1)
+    if len(arrays) < 3:
+        return adopt(nn.larger_share(_plain(x), _plain(x1), _plain(x2)))
+    return blockwise(nn.larger_share, x, x1, x2)
+
+
+KERNELS: dict[str, Any] = {"gate": _gate, "larger_share": _larger_share, "relu": _relu}
 """Kernels of large arrays that need more than one NumPy call: name -> function."""
 
 

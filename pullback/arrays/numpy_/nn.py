@@ -78,6 +78,17 @@ def gate(x: Any, control: Any) -> Any:
     return _select(x, numpy.logical_not(off, out=off))
 
 
+def larger_share(x: Any, x1: Any, x2: Any) -> Any:
+    """x where x1 is not less than x2, half of it where they tie, else 0."""
+    less, ties = numpy.less(x1, x2), numpy.equal(x1, x2)
+    if getattr(x, "shape", ()) != numpy.shape(less) or numpy.size(less) < 1000:
+        return numpy.where(less, _zeros[x.dtype], numpy.where(ties, x / 2, x))
+    found = _select(x, numpy.logical_not(less, out=less))
+    if ties.any():
+        numpy.divide(found, 2, out=found, where=ties)
+    return found
+
+
 def _select(x: Any, mask: Any) -> Any:
     """x where mask, else 0; overwrites mask.
 
@@ -271,7 +282,7 @@ def max_pool_gather(h: Any, x: Any, out: Any, windows: Any) -> Any:
 KERNELS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
-        cross_entropy_slope, gate, logsumexp, max_pool, max_pool_gather, max_pool_scatter,
-        normalise, relu, sigmoid, softmax, sum_pool, sum_pool_adjoint, where,
+        cross_entropy_slope, gate, larger_share, logsumexp, max_pool, max_pool_gather,
+        max_pool_scatter, normalise, relu, sigmoid, softmax, sum_pool, sum_pool_adjoint, where,
     )
 }
