@@ -37,6 +37,9 @@ class Part:
 PARTS = {
     "torch": Part("PyTorch", module="torch"),
     "jax": Part("JAX", module="jax"),
+    "array_api_strict": Part("array-api-strict", module="array_api_strict"),
+    "dask": Part("dask", module="dask"),
+    "ndonnx": Part("ndonnx", module="ndonnx", hardware=True),  # large: not among the extras
     "tensorflow": Part("TensorFlow", module="tensorflow"),
     "ml_dtypes": Part("bfloat16", module="ml_dtypes"),
     "autograd": Part("HIPS autograd", module="autograd"),

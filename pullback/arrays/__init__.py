@@ -116,15 +116,21 @@ class _Adapters(dict[type, Any]):
             folder = _FOLDERS.get(base.__module__.partition(".")[0])
             if folder is not None:
                 found = importlib.import_module(f".{folder}.adapter", __name__).ADAPTER
-                self[cls] = found
-                for name, table in _TABLES.items():
-                    if hasattr(found, name):
-                        table[cls] = getattr(found, name)
-                return found
+                return self._kept(cls, found)
+        if _follows_the_standard(cls):
+            standard = importlib.import_module(".standard_.adapter", __name__)
+            return self._kept(cls, standard.adapter_for(cls))
         raise ArgumentTypeError(
             "array library", "an array of " + ", ".join(_FOLDERS), f"a {cls.__qualname__}",
             "convert it with numpy.asarray",
         )
+
+    def _kept(self, cls: type, found: Any) -> Any:
+        self[cls] = found
+        for name, table in _TABLES.items():
+            if hasattr(found, name):
+                table[cls] = getattr(found, name)
+        return found
 
 
 adapters = _Adapters()
@@ -251,22 +257,35 @@ def cache_context() -> Any:
     return None if engine is None else engine.CONTEXT
 
 
-_OTHERS = frozenset({"jax", "jaxlib", "tensorflow", "mlx", "dask"})
+_OTHERS = frozenset({"jax", "jaxlib", "tensorflow"})
+_STANDARD = frozenset({"dask", "mlx"})
+"""Libraries that follow the standard, whose arrays do not say so by `__array_namespace__`."""
+
+
+def _follows_the_standard(cls: type) -> bool:
+    """Whether a type is that of arrays of another library of the Array API standard."""
+    top = cls.__module__.partition(".")[0]
+    if top == __name__.partition(".")[0] or top in _FOLDERS or top in _OTHERS:
+        return False
+    return hasattr(cls, "__array_namespace__") or (
+        top in _STANDARD and hasattr(cls, "shape") and hasattr(cls, "dtype")
+    )
 
 
 def refuse_foreign(value: Any) -> Any:
     """The value; raises a `MixedLibrariesError` for an array of an unsupported library.
 
-    That is one of `_OTHERS`, or any that follows the Array API standard. Such arrays would convert
-    to NumPy silently, and lose their device and their library's autograd history.
+    Arrays of `_OTHERS` would convert to NumPy silently, and lose their device and their library's
+    autograd history.
     """
     cls = value.__class__
     if cls in adapters or is_array(value):
         return value
     library = cls.__module__.partition(".")[0]
-    if library in _OTHERS or hasattr(cls, "__array_namespace__"):
+    if library in _OTHERS:
         raise MixedLibrariesError(
-            "operand", f"an array of {' or '.join(sorted(set(_FOLDERS) - {'jaxlib'}))}",
+            "operand", f"an array of {' or '.join(sorted(set(_FOLDERS) - {'jaxlib'}))}, or of a "
+            "library that follows the Array API standard",
             f"one of {library} ({cls.__qualname__})",
             "convert it explicitly, with numpy.asarray or pullback.from_dlpack",
         )
@@ -278,6 +297,8 @@ def is_array(value: Any) -> bool:
     cls = value.__class__
     if cls in adapters:
         return cls not in SCALARS
+    if _follows_the_standard(cls):
+        return adapters[cls] is not None
     found = hasattr(cls, "__array__") and any(
         b.__module__.partition(".")[0] in _FOLDERS for b in cls.__mro__
     )

@@ -10,8 +10,9 @@ class _Inexact(dict[Any, bool]):
 
     def __missing__(self, dtype: Any) -> bool:
         kind = getattr(dtype, "kind", None)
-        if kind is None:  # PyTorch's dtypes have other attributes
-            found = bool(getattr(dtype, "is_floating_point", False) or dtype.is_complex)
+        if kind is None:  # PyTorch's dtypes have other attributes, and others only a name
+            name = str(dtype).rpartition(".")[2]
+            found = name.startswith(("float", "complex", "bfloat"))
         else:
             found = kind in "fc" or (kind == "V" and "float" in str(dtype))
         self[dtype] = found
@@ -29,8 +30,7 @@ def kind_of(dtype: Any) -> str:
     ('f', 'u')
     """
     kind: str | None = getattr(dtype, "kind", None)
-    if kind is None:  # PyTorch's dtypes have other attributes
-        if inexact_dtypes[dtype]:
-            return "c" if dtype.is_complex else "f"
-        return "b" if str(dtype).endswith("bool") else "i" if dtype.is_signed else "u"
+    if kind is None:  # PyTorch's dtypes have other attributes, and others only a name
+        name = str(dtype).rpartition(".")[2]
+        return "f" if name.startswith("bfloat") else name[0]
     return "f" if kind == "V" and inexact_dtypes[dtype] else kind

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from ..arrays.batched import HiddenShape
+from ..arrays.inexact import kind_of
 from ..arrays.symbol import OpenShape
 from ..errors import RuleError
 from .above import above
@@ -70,9 +71,7 @@ class _Complex(dict[Any, bool]):
     """dtype of any library -> whether it is complex, found out once."""
 
     def __missing__(self, dtype: Any) -> bool:
-        kind = getattr(dtype, "kind", None)
-        found = kind == "c" if kind is not None else bool(getattr(dtype, "is_complex", False))
-        self[dtype] = found
+        found = self[dtype] = kind_of(dtype) == "c"
         return found
 
 

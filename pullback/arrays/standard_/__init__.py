@@ -1,0 +1,1 @@
+"""Every library that follows the Array API standard, by its namespace."""
