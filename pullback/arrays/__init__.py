@@ -282,7 +282,7 @@ def refuse_foreign(value: Any) -> Any:
     if cls in adapters or is_array(value):
         return value
     library = cls.__module__.partition(".")[0]
-    if library in _OTHERS:
+    if library in _OTHERS or library in _STANDARD:
         raise MixedLibrariesError(
             "operand", f"an array of {' or '.join(sorted(set(_FOLDERS) - {'jaxlib'}))}, or of a "
             "library that follows the Array API standard",
