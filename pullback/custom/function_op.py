@@ -9,7 +9,7 @@ from typing import Any
 from ..core import state as _state
 from ..core.cotangent import complex_dtypes, wrapped
 from ..core.custom_op import CustomOp
-from ..core.node import FREED, Node
+from ..core.node import FREED, Node, latest
 from ..core.record import freed
 from ..core.tensor import raw, wrap
 from ..departures import departed_in, may_leave
@@ -45,7 +45,7 @@ class FunctionOp(CustomOp):
         """One step of a first-order pull."""
         ctx = node.saved
         if (
-            ctx is FREED or g.__class__ is list or len(node.parents) != 1
+            ctx is FREED or g.__class__ is list or latest[0] > node.seq
             or complex_dtypes[node.dtype]
         ):
             super().pull(node, g, cotangents)
@@ -58,7 +58,10 @@ class FunctionOp(CustomOp):
         finally:
             if before.mode:
                 _state.restore(before)
-        accumulate_one(answer, node, cotangents, backward)
+        if len(node.parents) == 1:
+            accumulate_one(answer, node, cotangents, backward)
+        else:
+            self.hand_on(answer, node, cotangents, backward)
 
     def hand_on(
         self, answer: Any, node: Any, cotangents: dict[Node, Any], rule: Callable[..., Any]

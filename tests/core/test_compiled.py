@@ -321,3 +321,62 @@ def test_rules_that_run_as_steps_have_the_same_bits(dtype: str) -> None:
             assert all(map(same, ours, theirs)), (name, given)
             seen[name] = seen.get(name, 0) + 1
     assert {"divide", "log", "sigmoid", "sin", "sqrt", "square", "subtract", "tanh"} <= set(seen)
+
+
+def test_operators_that_are_bound_later_are_the_ones_that_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = pb.tensor([1.0, 2.0], requires_grad=True)
+    assert (x * x).node.name() == "multiply"
+    monkeypatch.setattr(pb.Tensor, "__mul__", lambda a, b: a + b)
+    monkeypatch.setattr(pb.Tensor, "twice", lambda a: a + a, raising=False)
+    assert (x * x).node.name() == (x.twice()).node.name() == "add"  # type: ignore[attr-defined]
+
+
+def test_an_interpreter_without_the_lock_is_refused() -> None:
+    source = ROOT / "pullback" / "core" / "compiled" / "core.c"
+    guarded = source.read_text(encoding="utf-8").partition("#ifdef Py_GIL_DISABLED\n")[2]
+    assert guarded.startswith("#error")
+
+
+@both
+def test_what_is_no_array_with_axes_is_the_same() -> None:
+    for value in (np.float64(0.7), np.array(0.7), np.array([[0.7]])[0:0]):
+        x = pb.tensor(value, requires_grad=True)
+        for function in (pb.tanh, pb.exp, pb.sqrt, lambda v: v / v, lambda v: 1.0 - v):
+            ours = function(x)
+            found = pb.autograd.grad(
+                ours, x, pb.ones_like(ours), retain_graph=True
+            )[0].data
+            cotangents: dict[Any, Any] = {ours.node: np.ones_like(ours.data)}
+            for node in sorted({ours.node, *ours.node.parents} - {None, x.node},
+                               key=lambda n: -n.seq):
+                node.op.pull(node, cotangents.pop(node), cotangents)
+            assert same(np.asarray(found), np.asarray(cotangents[x.node]))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_saved_constant_that_becomes_a_leaf_later_is_one_in_the_rule(late: bool) -> None:
+    """The second derivative is that of the call: the constant had no history then."""
+
+    class Product(pb.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any, b: Any) -> Any:
+            ctx.save_for_backward(a, b)
+            return a * b
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            a, b = ctx.saved_tensors
+            return g * b * b, g * a
+
+    x, c = pb.tensor([2.0], requires_grad=True), pb.tensor([3.0], requires_grad=not late)
+    y = Product.apply(x, c)
+    if late:
+        c.requires_grad_()
+    (slope,) = pb.autograd.grad(y * y, x, pb.ones_like(y), create_graph=True)
+    found = pb.autograd.grad(slope, c, pb.ones_like(y), allow_unused=True)[0]
+    if late:
+        assert found is None
+    else:  # of 2 x c b^2, by the rules: 2 y b^2 with dy/dc = x
+        assert found is not None
