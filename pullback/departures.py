@@ -315,7 +315,7 @@ def departs(x: Any, by: str) -> None:
 
 
 def warn_of_lost(
-    departures: list[Departure], missing: Iterable[Any], since: int, subject: str
+    departures: list[Departure], missing: Container[Any], since: int, subject: str
 ) -> None:
     """Warn if a tensor that came from one of some nodes, recorded since a number, departed."""
     gone = first_from(departures, missing, since)
@@ -329,10 +329,10 @@ def warn_of_lost(
 
 
 def first_from(
-    departures: list[Departure], sources: Iterable[Any], since: int
+    departures: list[Departure], sources: Container[Any], since: int
 ) -> Departure | None:
     """The first departure of a tensor that came from one of some nodes, or None."""
-    nodes = set(sources)
+    nodes = set(sources) if isinstance(sources, (list, tuple)) else sources
     return next((d for d in departures if _comes_from(d.node, nodes, since)), None)
 
 

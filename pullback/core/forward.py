@@ -15,7 +15,7 @@ from .above import above
 from .cotangent import cast
 from .multi_output import linked
 from .node import FREED, Node, where
-from .op import OPS, Rule
+from .op import OPS
 from .record import freed
 from .reverse import reached
 from .tensor import Tensor, raw
@@ -90,17 +90,17 @@ def _push_operation(node: Any, tangents: Tangents, record: bool, cls: type, link
             r = rule(t, saved, node, index)
         elif op.linear:
             r = _linear(op, t, saved, node, index)
-        elif op.elementwise and _is_diagonal(own := op.rules.get(index)):
+        elif op.elementwise and ((own := op.rules.get(index)) is None or own.partial or own.own):
             r = None if own is None else own(t, saved, node, index)
         else:
             rest[index] = t
             continue
         if r is not None:
-            total = _added(total, r)
+            total = added(total, r)
     if any(t is not None for t in rest):
         r = above.push_transposed(node, rest, record, cls)
         if r is not None:
-            total = _added(total, r)
+            total = added(total, r)
     return None if total is None else into(total, node)
 
 
@@ -116,7 +116,7 @@ def _push_several(
     for index, t in enumerate(tangents):
         if t is not None:
             answers = op.pushes[index](t, saved, node, index)
-            total = [_added(old, r) for old, r in zip(total, answers, strict=True)]
+            total = [added(old, r) for old, r in zip(total, answers, strict=True)]
     return [into(t, Space(*space)) for t, space in zip(total, node.spaces, strict=True)]
 
 
@@ -129,7 +129,7 @@ class Space:
         self.shape, self.dtype = shape, dtype
 
 
-def _added(total: Any, r: Any) -> Any:
+def added(total: Any, r: Any) -> Any:
     """The sum of two tangents, of which one may be real and the other complex."""
     if total is None:
         return r
@@ -141,13 +141,6 @@ def _linear(op: Any, t: Any, saved: tuple[Any, ...], node: Any, index: int) -> A
     args = [t if i == index else saved[i] for i in range(len(node.parents))]
     attrs = {k: node.attrs[k] for k in op.required if k in node.attrs}
     return op.function(*args, **attrs)
-
-
-def _is_diagonal(rule: Rule | None) -> bool:
-    """Whether a rule of an elementwise operation is its own transpose: one by hand may not be."""
-    if rule is None or rule.partial:
-        return True
-    return str(rule.function.__module__).startswith(__name__.partition(".")[0] + ".")
 
 
 def into(t: Any, node: Any) -> Any:

@@ -30,16 +30,18 @@ class Rule:
     keywords   the attributes it takes
     partial    it returns the partial derivative, to be multiplied with `g` (elementwise only)
     same       it returns its one parameter as it is, as that of a sum does, and need not be called
+    own        the library's own: that of an elementwise operation is its own transpose
     """
 
-    __slots__ = ("function", "keywords", "name", "partial", "reads", "same")
+    __slots__ = ("function", "keywords", "name", "own", "partial", "reads", "same")
 
     def __init__(
         self, function: Callable[..., Any], reads: tuple[int, ...], keywords: tuple[str, ...],
         partial: bool,
     ) -> None:
         self.function, self.reads, self.keywords, self.partial = function, reads, keywords, partial
-        self.name = name_of(function)
+        self.name, module = name_of(function), str(function.__module__)
+        self.own = module.startswith(__name__.partition(".")[0] + ".")
         code = getattr(function, "__code__", None)
         self.same = (
             code is not None and code.co_argcount == 1 and code.co_code == _same.__code__.co_code

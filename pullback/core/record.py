@@ -16,7 +16,7 @@ from .multi_output import SeveralNode, end_of
 from .node import CallNode, Node, holders, note, number, object_new, where
 from .observe import notify
 from .outside import exchanging, traces
-from .state import ALL, EVERYTHING, State, state
+from .state import ALL, EVERYTHING, TANGENT, State, state
 from .tensor import Tensor, is_inexact, to_array, wrap
 
 
@@ -99,6 +99,10 @@ def record(
         attrs = {**attrs, "shapes": tuple(_plain(getattr(a, "shape", ())) for a in data)}
     if now.mode <= ALL:
         return _node(op, parents, data, out, attrs, level)
+    if level == TANGENT and now.sweep is not None:
+        dual: Node | None = now.sweep.advanced(op, parents, data, out, attrs)
+        if dual is not NotImplemented:
+            return dual
     if not _is_wanted(op, parents, level, now):
         return None
     rule = None

@@ -50,15 +50,16 @@ class State:
     purpose              one of the purposes above
 
     level  the level of recording
-    mode   the level, plus a bit if an operation must take the general path; the fast path compares
-           this one number with the level of a node
+    mode   the level, plus a bit for the general path; the fast path compares it with a node's level
+    sweep  the one sweep of forward mode, if that is all that is special
 
     A class with slots, because every recorded operation reads `mode`.
     """
 
     __slots__ = (
         "_forms", "accumulators", "closed", "enabled", "inference", "keep_values", "level", "lines",
-        "mode", "observers", "overrides", "packing", "purpose", "scoped", "tapes", "watching",
+        "mode", "observers", "overrides", "packing", "purpose", "scoped", "sweep", "tapes",
+        "watching",
     )
 
     def __init__(
@@ -78,9 +79,7 @@ class State:
     def _settle(self) -> None:
         """Compute the level and the mode."""
         self._forms: dict[int, State] | None = None
-        general: Any = self.accumulators or (
-            self.observers and any(o.notices for o in self.observers)
-        )
+        general: Any = self.observers and any(o.notices for o in self.observers)
         if self.enabled:
             level = (max(ALL, self.watching) if self.watching else ALL) if (
                 self.tapes or self.watching) else REQUIRED
@@ -90,8 +89,10 @@ class State:
             )
         else:
             level = OFF
-        self.level = level
-        self.mode = level | _SPECIAL if general else level
+        self.level, sweeps = level, self.accumulators
+        alone = len(sweeps) == 1 and not (general or self.observers) and level < TANGENT
+        self.sweep = sweeps[0] if alone else None
+        self.mode = level | _SPECIAL if general or sweeps else level
 
     def follows(self, node: Any) -> bool:
         """Whether an operation on a tensor with this node is recorded for reverse mode."""

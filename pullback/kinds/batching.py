@@ -16,7 +16,7 @@ from .._parameters import parameters_of
 from ..arrays import SCALARS, adapters, dominant
 from ..arrays.batched import Batched, bare, hidden_under, spread
 from ..arrays.batched_index import index_tags, opened
-from ..arrays.symbol import is_open
+from ..arrays.symbol import Symbol, is_open
 from ..core.op import OPS
 from ..errors import BatchedValueError, LoopWarning, SymbolError, warn
 from . import symbols
@@ -99,7 +99,47 @@ def kernel_of(op: Any) -> Callable[..., Any]:
             return tuple([Batched(part, tag) for part in made])
         return Batched(adapters[made.__class__].adopt(made), tag)
 
+    if op.elementwise and not op.required and not op.variadic and len(op.outputs) == 1:
+        return _short(op, kernel)
     return kernel
+
+
+def _short(op: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of an elementwise operation without attributes, written out for plain cases.
+
+    Those are one array, and two whose axes are lined up as they are: of one `vmap` and rank, or one
+    of a `vmap` and a constant of no higher rank. `kernel` does the others.
+    """
+    kernels = op.kernels
+
+    def one(x: Any) -> Any:
+        if op.batch is not None:
+            return kernel(x)
+        value = x.value
+        made = kernels[value.__class__](value)
+        return Batched(adapters[made.__class__].adopt(made), x.tag)
+
+    def two(x1: Any, x2: Any) -> Any:
+        if op.batch is not None:
+            return kernel(x1, x2)
+        if x1.__class__ is not Batched:
+            a, b, tag = x1, x2.value, x2.tag
+            fits = a.__class__ is not Symbol and len(getattr(a, "shape", ())) < len(b.shape)
+        elif x2.__class__ is not Batched:
+            a, b, tag = x1.value, x2, x1.tag
+            fits = b.__class__ is not Symbol and len(getattr(b, "shape", ())) < len(a.shape)
+        else:
+            a, b, tag = x1.value, x2.value, x1.tag
+            fits = tag == x2.tag and len(a.shape) == len(b.shape)
+        if not fits:
+            return kernel(x1, x2)
+        kind = a.__class__
+        made = kernels[kind if b.__class__ is kind else dominant[kind, b.__class__]](a, b)
+        return Batched(adapters[made.__class__].adopt(made), tag)
+
+    if len(op.arguments) == 1:
+        return one
+    return two if len(op.arguments) == 2 else kernel
 
 
 def _aligned(op: Any, values: list[Any], hidden: list[bool], attrs: dict[str, Any]) -> Any:

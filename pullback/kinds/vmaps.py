@@ -9,6 +9,7 @@ from typing import Any
 
 from ..arrays.batched import Batched, tags_of
 from ..core.above import provide
+from ..core.compiled import provide as provide_compiled
 from ..core.op import OPS
 from ..core.state import Scoped
 from ..core.tensor import raw
@@ -27,6 +28,7 @@ class Mapping:
 
 
 _running: Scoped[tuple[Mapping, ...]] = Scoped("vmaps", ())
+provide_compiled(maps_setting=_running)
 running: Callable[[], tuple[Mapping, ...]] = _running.get
 """The vmaps that are running in this thread, the outermost first."""
 

@@ -159,6 +159,7 @@ def _setter(made: Op, kind: str) -> Callable[..., Any]:
                 "rename the function",
             )
         setattr(made, kind, function)
+        made.changed()
         return function
 
     return take

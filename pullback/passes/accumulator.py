@@ -10,26 +10,36 @@ ones active, so that they see it. A tangent belongs to the accumulator that stor
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from ..arrays import adapters
+from ..arrays.symbol import Symbol
 from ..core import state as _state
 from ..core.above import provide
+from ..core.compiled import provide as provide_compiled
 from ..core.cotangent import wrapped
-from ..core.forward import push_node
+from ..core.forward import added, into, push_node
 from ..core.node import LEAF, Leaf, Node, number, object_new
 from ..core.op import OPS
 from ..core.tensor import Tensor, raw, wrap
 
 
 class Dual(Node):
-    """The node of a value that has tangents and no history."""
+    """The node of a value that has tangents and no history.
 
-    __slots__ = ()
+    token, tangent   the token of one sweep, and its tangent, a raw array; see `Tangents`
+    """
+
+    __slots__ = ("tangent", "token")
 
     op = LEAF
     parents = ()
     saved = ()
+
+    token: Any
+    tangent: Any
 
 
 def tangent_nodes() -> list[Node]:
@@ -45,19 +55,77 @@ def dual(space: Any) -> Dual:
     made.seq = number()
     made.level = _state.TANGENT
     made.shape, made.dtype = space.shape, space.dtype
+    made.token = made.tangent = None
     return made
 
 
-class Accumulator:
-    """The tangents of one forward sweep: node -> tangent, raw or a Tensor.
+class Tangents:
+    """node -> tangent, of one sweep. Each is held by its node, and freed with it.
 
-    Each is held by its node, and freed with it.
+    A `Dual` has one in itself, if it is a raw array: that of the sweep whose token it has. So the
+    usual case, one sweep, needs no table.
     """
 
-    __slots__ = ("__weakref__", "tangents")
+    __slots__ = ("_others", "token")
 
     def __init__(self) -> None:
-        self.tangents: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
+        self.token = object()
+        self._others: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
+
+    def get(self, node: Any, default: Any = None) -> Any:
+        """The tangent of a node."""
+        if node.__class__ is Dual and node.token is self.token:
+            return node.tangent
+        return self._others.get(node, default)
+
+    def __contains__(self, node: Any) -> bool:
+        if node.__class__ is Dual and node.token is self.token:
+            return True
+        return node in self._others
+
+    def __getitem__(self, node: Node) -> Any:
+        found = self.get(node, self)
+        if found is self:
+            raise KeyError(node)
+        return found
+
+    def __setitem__(self, node: Any, tangent: Any) -> None:
+        if node.__class__ is Dual:
+            own = node.token is self.token
+            if (own or node.token is None) and _is_raw(tangent):
+                node.token, node.tangent = self.token, tangent
+                self._others.pop(node, None)
+                return
+            if own:
+                node.token = node.tangent = None
+        self._others[node] = tangent
+
+    def values(self) -> Iterable[Any]:
+        """The tangents in the table: all that may be Tensors."""
+        return self._others.values()
+
+    def setdefault(self, node: Node, tangent: Any) -> Any:
+        """The tangent of a node, set if it has none."""
+        found = self.get(node, self)
+        if found is self:
+            self[node] = found = tangent
+        return found
+
+
+def _is_raw(tangent: Any) -> bool:
+    """Whether a tangent is an array with values: no Tensor, symbol, or list of several."""
+    cls = tangent.__class__
+    return cls in adapters and cls is not Symbol
+
+
+class Accumulator:
+    """The tangents of one forward sweep: node -> tangent, raw or a Tensor."""
+
+    __slots__ = ("__weakref__", "tangents", "token")
+
+    def __init__(self) -> None:
+        self.tangents = Tangents()
+        self.token = self.tangents.token
 
     def watch(self, x: Any, tangent: Any) -> Tensor:
         """A tensor of x's value that has this tangent: an argument of its own."""
@@ -74,6 +142,60 @@ class Accumulator:
     def activate(self) -> _state.State:
         """Compute tangents from now on; `restore` with what is returned ends it."""
         return _state.change(accumulators=(*_state.state().accumulators, self))
+
+    def advanced(
+        self, op: Any, parents: tuple[Any, ...], data: tuple[Any, ...], out: Any, attrs: Any
+    ) -> Any:
+        """The `Dual` of a result in the plain case, in the fewest steps; None without a tangent.
+
+        The plain case: this sweep alone, raw tangents, rules of the library's own that need no
+        transposition. NotImplemented in any other; then `push_through` does it, or raises.
+        """
+        token, total = self.token, None
+        if op.together is not None or len(op.outputs) > 1 or out.__class__ is Symbol:
+            return NotImplemented
+        try:
+            for index, p in enumerate(parents):
+                if p is None:
+                    continue
+                if p.__class__ is not Dual or p.token is not token:
+                    return NotImplemented
+                rule = op.pushes.get(0 if op.variadic else index)
+                if rule is None:
+                    if op.linear:
+                        args = [p.tangent if i == index else d for i, d in enumerate(data)]
+                        t = op.function(*args, **{k: attrs[k] for k in op.required if k in attrs})
+                        total = t if total is None else added(total, t)
+                        continue
+                    if not op.elementwise:
+                        return NotImplemented
+                    rule = op.rules.get(index)
+                    if rule is None:
+                        continue
+                if not rule.own:
+                    return NotImplemented
+                reads = rule.reads
+                if rule.keywords or (reads and (len(reads) > 1 or reads[0] < 0)):
+                    t = rule(p.tangent, (*data, out), Point(parents, attrs), index)
+                elif rule.partial:
+                    t = p.tangent * (rule.function(_read(reads[0], data, out)) if reads
+                                     else rule.function())
+                elif reads:
+                    t = rule.function(p.tangent, _read(reads[0], data, out))
+                else:
+                    t = rule.function(p.tangent)
+                total = t if total is None else added(total, t)
+        except Exception:
+            return NotImplemented
+        if total is None:
+            return None
+        made = object_new(Dual)
+        made.seq = number()
+        made.level = _state.TANGENT
+        made.shape, made.dtype = shape, dtype = out.shape, out.dtype
+        made.token = token
+        made.tangent = total if total.shape == shape and total.dtype is dtype else into(total, out)
+        return made
 
     @staticmethod
     def push_through(node: Any, reverse: bool, cls: type) -> Node | None:
@@ -123,6 +245,22 @@ class Accumulator:
                 made = dual(data) if made is None else made
                 accumulator.tangents[made] = several[index]
         return made
+
+
+provide_compiled(Dual=Dual, Accumulator=Accumulator)
+
+
+class Point:
+    """What a rule reads of a node, where there is none."""
+
+    __slots__ = ("attrs", "parents")
+
+    def __init__(self, parents: tuple[Any, ...], attrs: Any) -> None:
+        self.parents, self.attrs = parents, attrs
+
+
+def _read(place: int, data: tuple[Any, ...], out: Any) -> Any:
+    return data[place] if place < len(data) else out
 
 
 def fresh(x: Any, level: int) -> Tensor:

@@ -24,6 +24,9 @@ AS_THEY_ARE = frozenset({
 })
 """Operations not computed in float32: views, which share memory, and `nextafter`."""
 
+HIDING = frozenset({"hide_axis", "show_axis"})
+"""Operations of `vmap`, which keep the type of what is inside."""
+
 CASTING = frozenset({"cumulative_prod", "cumulative_sum", "empty_like", "full_like"})
 """Operations that create narrow arrays if their `dtype` says so; those that small computations
 call often have kernels in `shapes`."""
@@ -121,6 +124,8 @@ def kernel_of(name: str, cls: type, kernel: Callable[..., Any]) -> Callable[...,
     Other arrays use the given kernel, except for operations that create narrow arrays from them.
     """
     if cls is Narrow or (issubclass(cls, numpy.generic) and is_narrow(numpy.dtype(cls))):
+        if name in HIDING:
+            return kernel
         if name in AS_THEY_ARE:
             return lambda *args, **attrs: fitted(kernel(*args, **attrs))
         return lambda *args, **attrs: narrowed(

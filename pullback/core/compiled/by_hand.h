@@ -11,7 +11,6 @@ static PyObject *forget_tapes, *outer, *latest, *quiet_purpose;
 static PyObject *s_forward, *s_backward, *s_form, *s_general, *s_recorded, *s_hand_on;
 static Py_ssize_t forms_at, cls_at, details_at;
 static PyTypeObject *CustomNodeType, *ContextBase, *ApplyType, *GradientBase;
-enum { REQUIRED = 2, TANGENT = 4 };
 
 static void put(void *object, Py_ssize_t at, PyObject *value) {   // a slot of a class in Python
     Py_XSETREF(*(PyObject **)((char *)object + at), Py_NewRef(value));

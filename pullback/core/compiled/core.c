@@ -17,7 +17,9 @@
 
 #include "objects.h"
 #include "kernels.h"
+#include "batched.h"
 #include "operation.h"
+#include "duals.h"
 #include "by_hand.h"
 
 // ---- The backward pass --------------------------------------------------------------------------
@@ -195,7 +197,7 @@ static PyObject *provide(PyObject *module, PyObject *given) {
         {"scalers", &scalers}, {"inexact_dtypes", &inexact_dtypes}, {"numpy_add", &numpy_add},
         {"numpy_multiply", &numpy_multiply}, {"state_variable", &state_variable},
         {"forget_tapes", &forget_tapes}, {"outer", &outer}, {"latest", &latest}, {"quiet", &quiet_purpose}, {"reads", &reads},
-        {"is_older", &is_older}};
+        {"is_older", &is_older}, {"maps_setting", &maps_setting}};
     PyObject *found;
     for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
         if ((found = PyDict_GetItemString(given, wanted[i].name)))
@@ -203,9 +205,24 @@ static PyObject *provide(PyObject *module, PyObject *given) {
     if ((found = PyDict_GetItemString(given, "State")) && (
         (mode_at = offset_in(found, "mode")) < 0 || (forms_at = offset_in(found, "_forms")) < 0
         || (observers_at = offset_in(found, "observers")) < 0
+        || (sweep_at = offset_in(found, "sweep")) < 0
         || (scoped_at = offset_in(found, "scoped")) < 0)) return NULL;
     if ((found = PyDict_GetItemString(given, "CallNode")))
         CallNodeType = (PyTypeObject *)Py_NewRef(found);
+    if ((found = PyDict_GetItemString(given, "Batched"))) {
+        BatchedType = (PyTypeObject *)Py_NewRef(found);
+        if ((value_at = offset_in(found, "value")) < 0
+            || (tag_at = offset_in(found, "tag")) < 0) return NULL;
+    }
+    if ((found = PyDict_GetItemString(given, "HiddenShape")))
+        HiddenType = (PyTypeObject *)Py_NewRef(found);
+    if ((found = PyDict_GetItemString(given, "Dual"))) {
+        DualType = (PyTypeObject *)Py_NewRef(found);
+        if ((token_at = offset_in(found, "token")) < 0
+            || (tangent_at = offset_in(found, "tangent")) < 0) return NULL;
+    }
+    if ((found = PyDict_GetItemString(given, "Accumulator"))
+        && (sweep_token_at = offset_in(found, "token")) < 0) return NULL;
     if ((found = PyDict_GetItemString(given, "CustomNode"))) {
         CustomNodeType = (PyTypeObject *)Py_NewRef(found);
         if ((cls_at = offset_in(found, "cls")) < 0
@@ -232,7 +249,7 @@ static const struct { PyTypeObject **type; PyType_Spec *spec; } types[] = {
     {&NodeBase, &node_spec}, {&TensorBase, &tensor_spec}, {&OperationType, &operation_spec},
     {&ContextBase, &context_spec}, {&ApplyType, &apply_spec}, {&GradientBase, &gradient_spec}};
 static const struct { PyObject **string; const char *text; } strings[] = {
-    {&s_out, "_out"}, {&s_array, "_array"}, {&s_history, "_history"}, {&s_attrs, "attrs"},
+    {&s_out, "_out"}, {&s_tags, "tags"}, {&s_tag, "tag"}, {&s_array, "_array"}, {&s_history, "_history"}, {&s_attrs, "attrs"},
     {&s_pull, "pull"}, {&s_keeps, "keeps"}, {&s_shape, "shape"}, {&s_dtype, "dtype"},
     {&s_forward, "forward"}, {&s_backward, "backward"}, {&s_form, "form"}, {&s_node, "_node"},
     {&s_restored, "_restored_tensors"}, {&s_save, "_save"}, {&s_general, "general"},

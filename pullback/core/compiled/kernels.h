@@ -122,7 +122,7 @@ static inline int number_into(PyObject *number, int num, void *entry) {
 
 static inline int is_number(PyObject *x) { return PyFloat_CheckExact(x) || PyLong_CheckExact(x); }
 
-// An argument of a loop that has the space of `a`, or is a number; 0 where it is neither.
+// An argument of a loop that has the space of `a`, one entry, or is a number; 0 where it is neither.
 static inline int argument(
     Loops *loops, PyArrayObject *a, PyObject *x, double *entry, char **at, npy_intp *step
 ) {
@@ -130,7 +130,10 @@ static inline int argument(
         PyArrayObject *b = (PyArrayObject *)x;
         *at = PyArray_BYTES(b);
         *step = PyArray_ITEMSIZE(b);
-        return b == a || (same_space(a, b) && loop_for(loops, b));
+        if (b == a || same_space(a, b)) return b == a || loop_for(loops, b);
+        *step = 0;   // one entry, with each of the others
+        return PyArray_SIZE(b) == 1 && PyArray_NDIM(b) <= PyArray_NDIM(a)
+            && PyArray_TYPE(b) == PyArray_TYPE(a) && loop_for(loops, b);
     }
     *at = (char *)entry;
     *step = 0;

@@ -32,6 +32,8 @@ typedef struct {
     int keep[4];   // by which arguments are tracked (bit 0, bit 1): which values to save (bits)
     int keeps;     // whether it saves any for its rules
     int frees;     // `op.keeps`
+    int forward;   // of which arguments (bits) the rule is its own transpose
+    int aligned;   // elementwise: on batched arrays its kernel runs on the arrays inside
     Py_ssize_t required;
     int view, casts, disabled;
     int own;       // one of the library's, which lasts
@@ -46,8 +48,8 @@ static PyObject *s_attrs, *s_pull, *s_keeps, *s_shape, *s_dtype, *empty_tuple;
 // State ---------------------------------------------------------------------------------------
 
 static PyObject *state_variable;
-static Py_ssize_t mode_at, observers_at, scoped_at;
-enum { OFF = 0, ALL = 3 };
+static Py_ssize_t mode_at, observers_at, scoped_at, sweep_at;
+enum { OFF = 0, REQUIRED = 2, ALL = 3, TANGENT = 4 };
 
 static inline PyObject *state_now(void) {  // borrowed: its context keeps it
     PyObject *found = NULL;
@@ -73,6 +75,12 @@ static inline int traces_here(void) {
 
 // The shape of a result, if it can be that of a parent: most nodes of a graph share few tuples.
 static PyObject *shape_of(PyObject *x, Node *p, Node *q) {
+    if (is_batched(x) && is_plain(field(x, value_at))) {
+        int bare;
+        if (p && has_shape(x, p->shape, &bare) == 1 && !bare) return Py_NewRef(p->shape);
+        if (q && has_shape(x, q->shape, &bare) == 1 && !bare) return Py_NewRef(q->shape);
+        if (PyErr_Occurred()) PyErr_Clear();
+    }
     if (!PyArray_Check(x)) return PyObject_GetAttr(x, s_shape);
     PyArrayObject *a = (PyArrayObject *)x;
     int nd = PyArray_NDIM(a);
@@ -89,6 +97,7 @@ static PyObject *shape_of(PyObject *x, Node *p, Node *q) {
 }
 
 static inline PyObject *dtype_of(PyObject *x) {
+    if (is_batched(x) && is_plain(field(x, value_at))) x = field(x, value_at);
     if (PyArray_Check(x)) return Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)x));
     return PyObject_GetAttr(x, s_dtype);
 }
@@ -135,6 +144,9 @@ failed:
     return NULL;
 }
 
+// `duals.h`: 1: the result has its tangent; 0: to be found in Python; -1: an error.
+static int advance(Operation *f, Tensor *out, Node **p, PyObject **x, PyObject *state);
+
 // Give a result its history: nothing, a node, or what the general path finds.
 static int finish(Operation *f, Tensor *out, Node **p, PyObject **x, PyObject *attrs) {
     if (!p[0] && !p[1]) return 0;
@@ -142,6 +154,10 @@ static int finish(Operation *f, Tensor *out, Node **p, PyObject **x, PyObject *a
     PyObject *state = state_now();
     if (!state) return -1;
     long mode = mode_of(state);
+    if (mode > ALL && f->forward && level == TANGENT) {
+        int done = advance(f, out, p, x, state);
+        if (done) return done < 0 ? -1 : 0;
+    }
     if (f->single ? mode > ALL : f->differentiable && mode >= level && mode > ALL) {
         PyObject *parents = tuple_of((PyObject **)p, f->arguments);
         PyObject *data = tuple_of(x, f->arguments);
@@ -189,12 +205,16 @@ static void refused(Operation *f, PyObject **x) {
 
 // Calls ---------------------------------------------------------------------------------------
 
+// x: NULL for what is inside of batched arrays.
 static PyObject *kernel_of(Operation *f, PyObject *x) {  // borrowed; NULL: not known
-    PyObject *kernel = PyDict_GetItemWithError(f->kernels, (PyObject *)Py_TYPE(x));
-    if (!kernel && is_plain(x)) {   // found on first use; an error is for the general path
-        if ((kernel = PyObject_GetItem(f->kernels, (PyObject *)Py_TYPE(x)))) Py_DECREF(kernel);
-        else PyErr_Clear();
+    PyTypeObject *type = x ? Py_TYPE(x) : &PyArray_Type;
+    PyObject *kernel = x || f->aligned
+        ? PyDict_GetItemWithError(f->kernels, (PyObject *)type) : NULL;
+    if (!kernel && (x ? is_plain(x) : f->aligned)) {   // found on first use; an error is for the
+        if ((kernel = PyObject_GetItem(f->kernels, (PyObject *)type))) Py_DECREF(kernel);
+        else PyErr_Clear();                            // general path
     }
+    if (kernel && !x && Py_TYPE(kernel) != Py_TYPE(numpy_add)) return NULL;
     if (kernel && !f->loops.kernel && Py_TYPE(kernel) == Py_TYPE(numpy_add) && !f->single
         && loops_set(&f->loops, kernel, f->arguments) < 0) return NULL;
     return kernel;
@@ -216,11 +236,14 @@ static PyObject *call(Operation *f, PyObject *const *args, size_t flags, PyObjec
     PyTypeObject *result = NULL;
     if (names || n != f->arguments || f->disabled || traces_here()) goto general;
     for (int i = 0; i < n; i++) {
-        if (i && is_number(args[i])) { x[i] = args[i]; continue; }
+        if (is_number(args[i]) && (i || (n == 2 && is_batched(args[1])))) {
+            x[i] = args[i];
+            continue;
+        }
         Class *found = is_plain(args[i]) ? NULL : class_of(args[i]);
         if (!found) {
-            if (!is_plain(args[i]) || PyDict_GetItemWithError(entrances, (PyObject *)&PyArray_Type))
-                goto general;
+            if (!is_batched(args[i]) && (!is_plain(args[i])
+                || PyDict_GetItemWithError(entrances, (PyObject *)&PyArray_Type))) goto general;
             x[i] = args[i];
             continue;
         }
@@ -229,10 +252,11 @@ static PyObject *call(Operation *f, PyObject *const *args, size_t flags, PyObjec
         x[i] = ((Tensor *)args[i])->array;
         if (!history(found->plain, args[i], p + i, own + i)) goto failed;
     }
-    if (n == 2 && Py_TYPE(x[1]) != Py_TYPE(x[0]) && !(is_plain(x[0]) && is_number(x[1])))
-        goto general;
+    int hides = is_batched(x[0]) || (n == 2 && is_batched(x[1]));
+    if (n == 2 && !hides && Py_TYPE(x[1]) != Py_TYPE(x[0])
+        && !(is_plain(x[0]) && is_number(x[1]))) goto general;
     if (!result && n == 2 && class_of(args[1])) goto general;   // an array, then a Tensor
-    PyObject *kernel = kernel_of(f, x[0]);
+    PyObject *kernel = kernel_of(f, hides ? NULL : x[0]);
     if (!kernel) {
         if (PyErr_Occurred()) goto failed;
         goto general;
@@ -240,9 +264,14 @@ static PyObject *call(Operation *f, PyObject *const *args, size_t flags, PyObjec
     // A kernel may end the tensor that holds an argument, as one that calls the user's code.
     Py_INCREF(kernel);
     for (int i = 0; i < n; i++) Py_INCREF(x[i]);
-    PyObject *value = n == 1 ? compute1(&f->loops, kernel, x[0])
-                             : compute2(&f->loops, kernel, x[0], x[1]);
+    int done = 1;
+    PyObject *value = hides ? compute_inside(&f->loops, kernel, x, (int)n, &done)
+        : n == 1 ? compute1(&f->loops, kernel, x[0]) : compute2(&f->loops, kernel, x[0], x[1]);
     Py_DECREF(kernel);
+    if (!done) {
+        for (int i = 0; i < n; i++) Py_DECREF(x[i]);
+        goto general;
+    }
     PyObject *answer = value;
     if (!value) {
         if (result) refused(f, x);
@@ -320,8 +349,20 @@ static PyObject *call_single(Operation *f, PyObject *const *args, size_t flags, 
 
 // The pull ------------------------------------------------------------------------------------
 
+static inline int dtype_is(PyObject *r, PyObject *dtype) {   // of a batched array
+    return (PyObject *)PyArray_DESCR((PyArrayObject *)field(r, value_at)) == dtype;
+}
+
 // Whether a cotangent lies in the space of a node; -1 for an error.
 static int fits(PyObject *r, Node *node) {
+    if (is_batched(r) && is_plain(field(r, value_at))) {
+        int bare, same = has_shape(r, node->shape, &bare);
+        if (same == 1 && bare) {   // one for each example of a vmap that runs is not summed
+            PyObject *state = state_now();
+            same = state ? runs(r, slot(state, scoped_at)) : -1;
+        }
+        return same == 1 ? dtype_is(r, node->dtype) : same;
+    }
     if (!PyArray_Check(r)) {
         PyObject *shape = PyObject_GetAttr(r, s_shape), *dtype = PyObject_GetAttr(r, s_dtype);
         int same = shape && dtype ? dtype == node->dtype : -1;
@@ -338,18 +379,31 @@ static int fits(PyObject *r, Node *node) {
     return 1;
 }
 
+static PyObject *add_batched(PyObject *a, PyObject *b) {   // NULL: in Python, which may raise
+    PyObject *x[2] = {Py_NewRef(a), b};
+    int plain;
+    PyObject *sum = compute_inside(&add_loops, numpy_add, x, 2, &plain);
+    Py_DECREF(a);
+    if (!sum) PyErr_Clear();
+    return sum;
+}
+
 // Add a cotangent, whose reference it takes, to what a node has.
 static int add_to(PyObject *cotangents, PyObject *node, PyObject *r) {
-    PyObject *old = PyDict_GetItemWithError(cotangents, node);
+    PyObject *old = PyDict_GetItemWithError(cotangents, node), *sum;
     int failed = -1;
     if (!old) {
         if (!PyErr_Occurred()) failed = PyDict_SetItem(cotangents, node, r);
     } else if (is_plain(old) && is_plain(r)) {
         Py_INCREF(old);
-        PyObject *sum = compute2(&add_loops, numpy_add, old, r);
+        sum = compute2(&add_loops, numpy_add, old, r);
         Py_DECREF(old);
         if (sum) failed = PyDict_SetItem(cotangents, node, sum);
         Py_XDECREF(sum);
+    } else if (is_batched(old) && is_batched(r) && array_in(old) && array_in(r)
+               && (sum = add_batched(old, r))) {
+        failed = PyDict_SetItem(cotangents, node, sum);
+        Py_DECREF(sum);
     } else {  // may add in place: only the dictionary holds the old one
         PyObject *done = PyObject_CallFunctionObjArgs(added, cotangents, node, r, NULL);
         failed = done ? 0 : -1;
@@ -362,12 +416,18 @@ static int add_to(PyObject *cotangents, PyObject *node, PyObject *r) {
 static PyObject *times(PyObject *g, PyObject *slope) {
     if (is_plain(g) && (is_plain(slope) || is_number(slope)))
         return compute2(&multiply_loops, numpy_multiply, g, slope);
+    if (is_batched(g) && (is_batched(slope) || is_plain(slope) || is_number(slope))) {
+        PyObject *x[2] = {g, slope};
+        int plain;
+        PyObject *made = compute_inside(&multiply_loops, numpy_multiply, x, 2, &plain);
+        if (made || plain) return made;
+    }
     return PyNumber_Multiply(g, slope);
 }
 
-static PyObject *cotangent(Operation *f, Node *n, PyObject *g, int i) {
-    PyObject *saved = n->s[f->read[i]] ? n->s[f->read[i]] : Py_None, *args[2] = {g, saved};
-    PyObject *slope = NULL, *r;
+// What the rule of an argument makes of a cotangent, or of a tangent, and the value it reads.
+static PyObject *ruled(Operation *f, PyObject *g, PyObject *saved, int i) {
+    PyObject *args[2] = {g, saved}, *slope = NULL, *r;
     switch (f->kind[i]) {
     case SAME: return Py_NewRef(g);
     case TIMES: return times(g, saved);
@@ -433,7 +493,9 @@ static int pull(Operation *f, Node *n, PyObject *g, PyObject *cotangents) {
     }
     for (int i = 0; i < n->np; i++) {
         if (!n->p[i]) continue;
-        PyObject *r = by_table[i] ? tabled(f->table[i], n, g) : cotangent(f, n, g, i);
+        PyObject *saved = n->s[f->read[i]];
+        PyObject *r = by_table[i] ? tabled(f->table[i], n, g)
+                                  : ruled(f, g, saved ? saved : Py_None, i);
         if (!r) return -1;
         int fit = fits(r, (Node *)n->p[i]);
         if (fit == 0) {
@@ -517,8 +579,9 @@ static PyObject *operation_with(Operation *f, PyObject *args) {
 }
 
 static PyObject *operation_keep(Operation *f, PyObject *args) {
-    if (!PyArg_ParseTuple(args, "iiippp", f->keep + 1, f->keep + 2, f->keep + 3, &f->keeps,
-                          &f->frees, &f->own)) return NULL;
+    if (!PyArg_ParseTuple(args, "iiipppii", f->keep + 1, f->keep + 2, f->keep + 3, &f->keeps,
+                          &f->frees, &f->own, &f->forward,
+                          &f->aligned)) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -567,7 +630,8 @@ static PyMethodDef operation_methods[] = {
     {"plain", (PyCFunction)operation_plain, METH_VARARGS, "arguments, differentiable"},
     {"with_attributes", (PyCFunction)operation_with, METH_VARARGS,
      "differentiable, defaults, names, required, view, casts"},
-    {"keep", (PyCFunction)operation_keep, METH_VARARGS, "first, second, both, keeps, frees, own"},
+    {"keep", (PyCFunction)operation_keep, METH_VARARGS,
+     "first, second, both, keeps, frees, own, forward, aligned"},
     {"disable", (PyCFunction)operation_disable, METH_NOARGS, "Always call `general`."},
     {"rule", (PyCFunction)operation_rule, METH_VARARGS, "argument, kind, read, parted, function"},
     {"table", (PyCFunction)operation_table, METH_VARARGS,

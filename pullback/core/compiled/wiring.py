@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...arrays import adders, entrances, outer, scalers
+from ...arrays.batched import Batched, HiddenShape
 from ...arrays.inexact import inexact_dtypes
 from ...arrays.refusals import REFUSALS, refuse
 from ..cotangent import project
@@ -61,12 +62,16 @@ def _tell(op: Any, function: Any, count: int) -> None:
     tracked = [(True,)] if count == 1 else [(True, False), (False, True), (True, True)]
     keeps = [op.keep(t) for t in tracked]
     masks = [sum(1 << i for i, kept in enumerate(keep) if kept) for keep in keeps]
-    own = vars(function).get("__module__", "").startswith("pullback.")  # it lasts
-    function.keep(*masks, *[0] * (3 - len(masks)), any(keeps[-1]), op.keeps, own)
     if op.saves_shapes:
         function.disable()
     short = not op.collapses and len(op.rules) == count
     short = short and all(rule.is_short() for rule in op.rules.values())
+    forward = 0  # of which arguments the rule is its own transpose
+    if short and op.elementwise and not op.linear and op.together is None:
+        forward = sum(1 << i for i, r in op.rules.items() if r.own and i not in op.pushes)
+    aligned = op.elementwise and op.batch is None and not op.required
+    own = vars(function).get("__module__", "").startswith("pullback.")  # it lasts
+    function.keep(*masks, *[0] * (3 - len(masks)), any(keeps[-1]), op.keeps, own, forward, aligned)
     for index, rule in op.rules.items():
         function.rule(
             index, _kind(rule) if short else NONE, rule.reads[0] if rule.reads else 0,
@@ -99,5 +104,5 @@ provide(
     refusals=REFUSALS, refuse=refuse, link_view=link_view, fitted=_fitted, added=_added,
     traces=traces, entrances=entrances, scalers=scalers, inexact_dtypes=inexact_dtypes,
     state_variable=variable, State=State, CallNode=CallNode, outer=outer, latest=latest,
-    quiet=QUIET, forget_tapes=forget_tapes,
+    quiet=QUIET, forget_tapes=forget_tapes, Batched=Batched, HiddenShape=HiddenShape,
 )
