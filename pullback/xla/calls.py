@@ -241,7 +241,8 @@ def _moved(array: Any) -> Any:
     if not isinstance(array, (numpy.ndarray, numpy.generic)):
         raise ArgumentTypeError(
             "a tensor that pullback.jit reaches", "an array of JAX or NumPy",
-            f"one of {adapters[array.__class__].name}", 'move it first: module.to("jax")',
+            f"one of {adapters[array.__class__].name}",
+            "move it first: module.to(like=jax.numpy.zeros(()))",
         )
     made = jnp.array(numpy.asarray(array), copy=True)
     if made.dtype != array.dtype and array.dtype.kind in "fc":
