@@ -380,3 +380,14 @@ def test_a_saved_constant_that_becomes_a_leaf_later_is_one_in_the_rule(late: boo
         assert found is None
     else:  # of 2 x c b^2, by the rules: 2 y b^2 with dy/dc = x
         assert found is not None
+
+
+@both
+def test_a_core_that_was_built_from_other_sources_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from pullback.core import compiled as package
+
+    monkeypatch.setattr(package.compiled, "interface", package.INTERFACE - 1)
+    with pytest.warns(RuntimeWarning, match="build it again"):
+        assert package._load() is None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -17,10 +18,21 @@ def _load() -> Any:
     if os.environ.get("PULLBACK_PURE", "0") not in ("", "0"):
         return None
     try:
-        return importlib.import_module(f"{__name__}._core")
+        found = importlib.import_module(f"{__name__}._core")
     except ImportError:
         return None
+    if getattr(found, "interface", 0) == INTERFACE:
+        return found
+    warnings.warn(
+        f"the compiled core ({found.__file__}) was built from other sources, and the core in "
+        "Python runs in its place; build it again: pip install --editable .",
+        RuntimeWarning, stacklevel=2,
+    )
+    return None
 
+
+INTERFACE = 3
+"""A compiled core with another number belongs to another version of these files."""
 
 compiled: Any = _load()
 """The module in C, or None."""

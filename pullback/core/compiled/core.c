@@ -255,10 +255,14 @@ static const struct { PyObject **string; const char *text; } strings[] = {
     {&s_restored, "_restored_tensors"}, {&s_save, "_save"}, {&s_general, "general"},
     {&s_recorded, "_recorded"}, {&s_hand_on, "hand_on"}};
 
+/* The same number as in __init__.py: it changes with each change of what C and Python give each other. */
+#define INTERFACE 3
+
 PyMODINIT_FUNC PyInit__core(void) {
     import_array();
     PyObject *module = PyModule_Create(&definition);
     if (!module || !(empty_tuple = PyTuple_New(0))) return NULL;
+    if (PyModule_AddIntConstant(module, "interface", INTERFACE) < 0) return NULL;
     for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++)
         if (!(*strings[i].string = PyUnicode_InternFromString(strings[i].text))) return NULL;
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
