@@ -16,6 +16,7 @@ import numpy
 
 from .arrays import known
 from .arrays.batched import bare
+from .arrays.inexact import ByDtype
 from .core import state as _state
 from .core import versions
 from .core.above import above
@@ -99,7 +100,7 @@ class Results:
 
 _ROUNDING = {"float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4}
 _ROUNDING_IN_HALF = 0.05
-_rounding: dict[Any, float] = {}
+_rounding = ByDtype(lambda dtype: _ROUNDING.get(str(dtype).rpartition(".")[2], _ROUNDING_IN_HALF))
 """The relative difference that two runs may have, by dtype."""
 
 
@@ -107,12 +108,8 @@ def _sums(out: Any) -> tuple[Any, Any, float] | None:
     array = bare(raw(out))
     if not is_inexact(array) or above.holds_symbols(array):
         return None
-    rounding = _rounding.get(array.dtype)
-    if rounding is None:
-        name = str(array.dtype).rpartition(".")[2]
-        rounding = _rounding[array.dtype] = _ROUNDING.get(name, _ROUNDING_IN_HALF)
     with numpy.errstate(all="ignore"):
-        return OPS["sum"](array), OPS["sum"](OPS["abs"](array)), rounding
+        return OPS["sum"](array), OPS["sum"](OPS["abs"](array)), _rounding[array.dtype]
 
 
 def _are_same(

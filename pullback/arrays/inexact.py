@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy
 
-class _Inexact(dict[Any, bool]):
-    """dtype of any library -> whether it is a real or complex floating dtype."""
 
-    def __missing__(self, dtype: Any) -> bool:
-        kind = getattr(dtype, "kind", None)
-        if kind is None:  # PyTorch's dtypes have other attributes, and others only a name
-            name = str(dtype).rpartition(".")[2]
-            found = name.startswith(("float", "complex", "bfloat"))
-        else:
-            found = kind in "fc" or (kind == "V" and "float" in str(dtype))
-        self[dtype] = found
+class ByDtype(dict[Any, Any]):
+    """dtype of any library -> a fact, found out once for the dtypes of NumPy and PyTorch.
+
+    Others are not kept: those of array-api-strict have the hashes of NumPy's, and warn when a
+    dictionary compares them.
+    """
+
+    def __init__(self, find: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, dtype: Any) -> Any:
+        found = self._find(dtype)
+        if isinstance(dtype, numpy.dtype) or type(dtype).__module__.startswith("torch"):
+            self[dtype] = found
         return found
 
 
-inexact_dtypes = _Inexact()
+def _is_inexact(dtype: Any) -> bool:
+    kind = getattr(dtype, "kind", None)
+    if kind is None:  # PyTorch's dtypes have other attributes, and others only a name
+        name = str(dtype).rpartition(".")[2]
+        return name.startswith(("float", "complex", "bfloat"))
+    return kind in "fc" or (kind == "V" and "float" in str(dtype))
+
+
+inexact_dtypes = ByDtype(_is_inexact)
+"""dtype of any library -> whether it is a real or complex floating dtype."""
 
 
 def kind_of(dtype: Any) -> str:

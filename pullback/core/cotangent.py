@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from ..arrays.batched import HiddenShape
-from ..arrays.inexact import kind_of
+from ..arrays.inexact import ByDtype, kind_of
 from ..arrays.symbol import OpenShape
 from ..errors import RuleError
 from .above import above
@@ -67,15 +67,8 @@ def cast(g: Any, dtype: Any) -> Any:
     return g if g.dtype == dtype else OPS["astype"](g, dtype)
 
 
-class _Complex(dict[Any, bool]):
-    """dtype of any library -> whether it is complex, found out once."""
-
-    def __missing__(self, dtype: Any) -> bool:
-        found = self[dtype] = kind_of(dtype) == "c"
-        return found
-
-
-complex_dtypes = _Complex()
+complex_dtypes = ByDtype(lambda dtype: kind_of(dtype) == "c")
+"""dtype of any library -> whether it is complex."""
 
 
 def is_complex(value: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -187,3 +188,17 @@ def test_a_regression_on_data_that_is_never_in_memory_at_once() -> None:
     )
     assert ran.returncode == 0, ran.stderr
     assert float(ran.stdout) < 0.6
+
+
+@pytest.mark.filterwarnings("ignore:You are comparing a array_api_strict dtype")
+def test_dtypes_of_another_library_leave_those_of_numpy_alone() -> None:
+    """They have the hashes of NumPy's, and warn where a dictionary compares the two."""
+    make = maker("array_api_strict")
+    for dtype in ("int64", "float32", "complex64"):
+        other = pb.Tensor(make(np.ones(2, dtype)))
+        pb.checkpoint(lambda x: x * 2)(other) if dtype == "float32" else other * 2
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            x = pb.tensor(np.ones(2, dtype))
+            assert pb.sum(x * 2).dtype == dtype
+            assert pb.sum(pb.checkpoint(lambda x: x * 2)(x)).dtype == dtype

@@ -175,9 +175,22 @@ IMPORTED = re.compile(r"^(?:import|from) \w+", re.MULTILINE)
 """What a module imports when it is loaded, as far as the parts are concerned: the packages."""
 
 
+SIBLING = re.compile(r"^from \.(\w+) import", re.MULTILINE)
+
+
+def loaded(path: Path, seen: set[Path]) -> str:
+    """The text of a module and of the files of its folder that it imports."""
+    if path in seen or not path.exists():
+        return ""
+    seen.add(path)
+    text = path.read_text(encoding="utf-8")
+    others = (path.with_name(f"{name}.py") for name in SIBLING.findall(text))
+    return "\n".join([text, *(loaded(other, seen) for other in others)])
+
+
 def module(path: Path) -> Any:
     """A module as a case, which needs the parts that it imports."""
-    packages = IMPORTED.findall(path.read_text(encoding="utf-8"))
+    packages = IMPORTED.findall(loaded(path, set()))
     parts = parts_of("\n".join(found.replace("from", "import") for found in packages))
     return pytest.param(path, marks=pytest.mark.needs(*sorted(parts)), id=name_of(path))
 

@@ -15,7 +15,7 @@ import pytest
 import pullback as pb
 from pullback.core.observe import Calls, observing
 from pullback.errors import PullbackError
-from tests.laws.cases import every_row
+from tests.laws.cases import rows
 from tests.laws.checks import grads, is_inexact, outputs, random_like
 from tests.table import Row
 
@@ -110,7 +110,7 @@ def _is_counted(row: Row) -> bool:
     return row.differentiable and row.name not in OTHERS and "conv" not in row.name
 
 
-@every_row(_is_counted)
+@rows(_is_counted)
 def test_pulls_and_pushes_grow_as_their_arguments_and_results(row: Row) -> None:
     for small, large in _enlarged(row):
         (size, few), (larger, many) = _touched(row, small), _touched(row, large)
@@ -120,7 +120,7 @@ def test_pulls_and_pushes_grow_as_their_arguments_and_results(row: Row) -> None:
         assert many <= 2 * growth * max(few, size), f"push: {few} of {size}, {many} of {larger}"
 
 
-@every_row(lambda row: row.differentiable and len(row.args[0].shape) > 0)
+@rows(lambda row: row.differentiable and len(row.args[0].shape) > 0)
 def test_of_n_uses_on_n_pieces_grow_as_n(row: Row) -> None:
     counts = []
     for n in (6, 12):

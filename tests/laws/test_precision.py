@@ -82,7 +82,8 @@ ALLOWED: dict[tuple[str, str], Allowed] = {
 
 LEFT_OUT = {
     **dict.fromkeys(
-        ("clip", "conj", "imag", "make_complex", "nextafter", "real", "where"), "no arithmetic"
+        ("clip", "conj", "imag", "larger_share", "make_complex", "nextafter", "real",
+         "where"), "no arithmetic"
     ),
     **dict.fromkeys(
         ("betainc", "betainc_by_a", "betainc_by_b", "gammainc_by_a"),
