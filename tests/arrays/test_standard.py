@@ -27,6 +27,8 @@ from tests.table import Row
 from tests.tier import share
 
 LIBRARIES = ["array_api_strict", "dask"]
+OTHER_SIGNS = {("dask", "qr")}
+"""(library, operation) whose results are unique up to signs, and have others than NumPy's."""
 LEAST = {"array_api_strict": 0.75, "dask": 0.6}
 """The share of all rows that must give numbers, and not an error."""
 
@@ -69,7 +71,7 @@ def everything(row: Row, arrays: Any, make: Any) -> list[np.ndarray]:
 @pytest.mark.filterwarnings("ignore")
 def test_every_operation_gives_numpys_numbers_or_raises(name: str) -> None:
     make, held, wrong = maker(name), 0, []
-    rows = share(ROWS, 20)
+    rows = share([row for row in ROWS if (name, row.name) not in OTHER_SIGNS], 20)
     for row in rows:
         arrays = row.draw()
         wanted = everything(row, arrays, lambda a: a)
