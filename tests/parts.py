@@ -39,7 +39,7 @@ PARTS = {
     "jax": Part("JAX", module="jax"),
     "array_api_strict": Part("array-api-strict", module="array_api_strict"),
     "dask": Part("dask", module="dask"),
-    "ndonnx": Part("ndonnx", module="ndonnx", hardware=True),  # large: not among the extras
+    "ndonnx": Part("ndonnx", module="ndonnx"),
     "tensorflow": Part("TensorFlow", module="tensorflow"),
     "ml_dtypes": Part("bfloat16", module="ml_dtypes"),
     "autograd": Part("HIPS autograd", module="autograd"),
