@@ -214,6 +214,8 @@ def _sum_of_products(pairs: list[tuple[Any, Any]], total: Any, scratch: Scratch)
 
 def convolution(x: Any, w: Any, windows: Any, groups: int) -> Any:
     """Each entry of the output is the product of w and a window of x."""
+    if w.shape[2:] != tuple(windows.lengths):
+        raise ValueError(f"weights of windows {tuple(windows.lengths)}, not {w.shape[2:]}")
     outs = windows.outs(x.shape[2:])
     x, w, dtype = _matched(x, w)
     if not (x.size and w.size and math.prod(outs)):
