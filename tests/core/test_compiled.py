@@ -41,7 +41,7 @@ def run_in(pure: bool, *arguments: str) -> list[str]:
 
 
 @both
-@pytest.mark.parametrize("count", [40, pytest.param(1500, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [40, pytest.param(600, marks=pytest.mark.full)])
 def test_random_programs_are_the_same(count: int) -> None:
     first = 10**6 * turn()
     lines = ("-m", "tests.core.in_both", str(first), str(first + count))

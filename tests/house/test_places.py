@@ -235,7 +235,8 @@ def test_mypy_knows_every_name(tmp_path: Path) -> None:
     file.write_text("\n".join(["import pullback as pb", *lines, "pb.no_such"]), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--follow-imports=silent", "--no-error-summary",
-         "--ignore-missing-imports", f"--cache-dir={tmp_path / 'cache'}", str(file)],
+         "--no-site-packages", "--ignore-missing-imports",
+         f"--cache-dir={tmp_path / 'cache'}", str(file)],
         cwd=ROOT, capture_output=True, text=True, timeout=300,
     )
     found = done.stdout.strip().splitlines()
