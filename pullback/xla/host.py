@@ -21,11 +21,13 @@ import numpy
 from ..arrays import adapters, entrances
 from ..arrays.jax_.adapter import ADAPTER
 
+_context: Any
+_convert: Any
 try:
     from jax._src.core import trace_ctx as _context
     from jax._src.lax.lax import _convert_element_type as _convert
 except ImportError:  # pragma: no cover  # another version of JAX
-    _context = _convert = None  # type: ignore[assignment]
+    _context = _convert = None
 
 PLAIN = (bool, int, float)
 LENGTH = 256
