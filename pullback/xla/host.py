@@ -11,6 +11,7 @@ traced again.
 
 from __future__ import annotations
 
+import importlib
 import operator
 import re
 from collections.abc import Callable
@@ -21,13 +22,17 @@ import numpy
 from ..arrays import adapters, entrances
 from ..arrays.jax_.adapter import ADAPTER
 
-_context: Any
-_convert: Any
-try:
-    from jax._src.core import trace_ctx as _context
-    from jax._src.lax.lax import _convert_element_type as _convert
-except ImportError:  # pragma: no cover  # another version of JAX
-    _context = _convert = None
+
+def _internal(module: str, name: str) -> Any:
+    """A function of JAX's that is not public; None in a version that does not have it."""
+    try:
+        return getattr(importlib.import_module(module), name, None)
+    except ImportError:  # pragma: no cover
+        return None
+
+
+_context = _internal("jax._src.core", "trace_ctx")
+_convert = _internal("jax._src.lax.lax", "_convert_element_type")
 
 PLAIN = (bool, int, float)
 LENGTH = 256
