@@ -42,18 +42,18 @@ class Traced:
             len(concrete.inputs) != len(ys) + 1 or piece.cuts or piece.effects
             or any(c.written for c in concrete.graph.closure.found.values())
         ):
-            raise NotImplementedError
+            raise ValueError("a right-hand side that writes, or whose trace is in parts")
         self._kept = [c._data for c in concrete.closed]
         holders = [c._node for c in concrete.closed]
         sources = [*[None] * (len(ys) + 1), *holders, *piece.closed]
         if not set(used) <= set(sources):
-            raise NotImplementedError
+            raise ValueError("a tensor that the trace has not met")
         places = [*range(len(ys)), *[i for i, s in enumerate(sources) if s in closed]]
         self._targets = [i if i < len(ys) else len(ys) + closed.index(sources[i]) for i in places]
         self._program = piece.pullback(tuple(places))
         self._moves = [node is not None for _, node in piece.outputs]
         if not any(self._moves):
-            raise NotImplementedError
+            raise ValueError("a right-hand side that depends on nothing")
         # A graph refers to itself; without these it keeps none of the user's tensors alive.
         for holder in (function.__dict__, concrete.__dict__, concrete.graph.closure.found):
             holder.clear()
